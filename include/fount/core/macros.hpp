@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The few macros of the project: host/device marks and which optional libraries are present.
+// Everything else is a constant, a template or a function.
+
+#if defined(__CUDACC__)
+#define FOUNT_HOST_DEVICE __host__ __device__
+#else
+#define FOUNT_HOST_DEVICE
+#endif
+
+#if defined(_OPENMP)
+#define FOUNT_HAS_OPENMP 1
+#else
+#define FOUNT_HAS_OPENMP 0
+#endif
+
+/// One inline namespace per instruction set, so that objects compiled for different ones can be
+/// linked into one program without sharing (and mixing up) the bodies of inline kernels.
+#if defined(__AVX512F__)
+#define FOUNT_CPU_NAMESPACE avx512
+#elif defined(__AVX2__) && defined(__FMA__)
+#define FOUNT_CPU_NAMESPACE avx2
+#else
+#define FOUNT_CPU_NAMESPACE portable
+#endif

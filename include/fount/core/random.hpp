@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Counter-based random numbers: a value is a pure function of (seed, step, site, index), so nothing
+// has to be stored, resumed or synchronised. Philox4x32-10, Salmon et al. 2011, "Parallel random
+// numbers: as easy as 1, 2, 3".
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include <fount/core/macros.hpp>
+
+namespace fount {
+
+/// Four 32-bit words from a 128-bit counter and a 64-bit key.
+FOUNT_HOST_DEVICE constexpr std::array<std::uint32_t, 4> philox4x32(
+    std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t left = std::uint64_t{0xD2511F53U} * counter[0];
+    const std::uint64_t right = std::uint64_t{0xCD9E8D57U} * counter[2];
+    counter = {static_cast<std::uint32_t>(right >> 32U) ^ counter[1] ^ key[0],
+               static_cast<std::uint32_t>(right),
+               static_cast<std::uint32_t>(left >> 32U) ^ counter[3] ^ key[1],
+               static_cast<std::uint32_t>(left)};
+    key = {key[0] + 0x9E3779B9U, key[1] + 0xBB67AE85U};
+  }
+  return counter;
+}
+
+/// Streams that share a seed but never a value.
+enum class RandomPurpose : std::uint32_t { initialise, dropout, shuffle, sampling, masking };
+
+/// One stream of random numbers, addressed by index.
+struct RandomStream {
+  std::uint64_t seed = 0;
+  std::uint32_t step = 0;
+  std::uint32_t site = 0;  // which use within the step: layer, micro-batch, tensor
+  RandomPurpose purpose = RandomPurpose::dropout;
+
+  /// Words 4·block .. 4·block+3 of the stream.
+  FOUNT_HOST_DEVICE constexpr std::array<std::uint32_t, 4> block(std::uint64_t block_index) const {
+    return philox4x32({static_cast<std::uint32_t>(block_index),
+                       static_cast<std::uint32_t>(block_index >> 32U), step, site},
+                      {static_cast<std::uint32_t>(seed),
+                       static_cast<std::uint32_t>(seed >> 32U) ^
+                           (static_cast<std::uint32_t>(purpose) * 0x85EBCA6BU)});
+  }
+  FOUNT_HOST_DEVICE constexpr std::uint32_t bits(std::uint64_t index) const {
+    return block(index >> 2U)[index & 3U];
+  }
+  /// Uniform in [0, 1), 24 bits.
+  FOUNT_HOST_DEVICE constexpr float uniform(std::uint64_t index) const {
+    return static_cast<float>(bits(index) >> 8U) * 0x1p-24F;
+  }
+  /// Standard normal by Box and Muller; each index uses a block of its own.
+  double normal(std::uint64_t index) const {
+    const auto words = block(index);
+    const double u = (static_cast<double>(words[0]) + 1.0) * 0x1p-32;  // (0, 1]: log is finite
+    const double v = static_cast<double>(words[1]) * 0x1p-32;
+    return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586476925 * v);
+  }
+};
+
+/// Inverted dropout: an element is zeroed with probability `rate`, the others grow by 1/(1-rate),
+/// so that evaluation needs no scaling (Srivastava et al. 2014).
+struct Dropout {
+  RandomStream stream;
+  float rate = 0.0F;
+
+  FOUNT_HOST_DEVICE constexpr bool active() const { return rate > 0.0F; }
+  FOUNT_HOST_DEVICE constexpr std::uint32_t threshold() const {
+    const double limit = static_cast<double>(rate) * 4294967296.0;
+    return limit >= 4294967295.0 ? 0xFFFFFFFFU : static_cast<std::uint32_t>(limit);
+  }
+  /// Factor of element `index`: 0 or 1/(1-rate).
+  FOUNT_HOST_DEVICE constexpr float factor(std::uint64_t index) const {
+    return stream.bits(index) < threshold() ? 0.0F : 1.0F / (1.0F - rate);
+  }
+};
+
+}  // namespace fount
