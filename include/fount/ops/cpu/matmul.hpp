@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The matrix multiplication around its kernel: blocks that fit the caches, packed strips of B
+// shared by all threads, and a fixed grid of tasks. Registers and packing have their own files.
+// After Goto & van de Geijn 2008, https://doi.org/10.1145/1356052.1356053
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <fount/backend/cpu.hpp>
+#include <fount/core/error.hpp>
+#include <fount/core/units.hpp>
+#include <fount/ops/cpu/matmul_pack.hpp>
+#include <fount/ops/cpu/matmul_tile.hpp>
+#include <fount/ops/matmul.hpp>
+
+namespace fount::ops {
+inline namespace FOUNT_CPU_NAMESPACE {
+namespace detail {
+
+// A thread's workspace holds its block of A in front and a share of the packed strips of B behind.
+inline constexpr Bytes packed_a_bytes = KiB(528);
+inline constexpr Bytes packed_b_bytes = Cpu::workspace_bytes_per_thread - packed_a_bytes;
+
+/// Steps along k that are summed in registers before C is touched again.
+inline constexpr Bytes depth_bytes = 3072;
+/// Tiles of C that one task stacks up, so that a strip of B is used often while it is near.
+inline constexpr std::int64_t tiles_per_task = 12;
+/// Tasks to aim at: enough for threads of uneven speed to share.
+inline constexpr std::int64_t task_target = 16;
+/// Multiplications below which waking the other threads costs more than they give.
+inline constexpr std::int64_t serial_limit = 32768;
+
+constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
+  return (value + by - 1) / by;
+}
+
+/// The threads that work on one product: `count` of them from number `first`.
+struct Crew {
+  const Cpu& cpu;
+  int first = 0;
+  int count = 1;
+
+  template <class Body>
+  void run(std::int64_t tasks, Body&& body) const {
+    if (count > 1) {
+      cpu.parallel(tasks, static_cast<Body&&>(body));
+    } else {
+      for (std::int64_t task = 0; task < tasks; ++task) body(task, first);
+    }
+  }
+};
+
+/// One product on its way through the blocks.
+template <class Tile>
+class BlockedMatmul {
+  using T = typename Tile::Element;
+  static constexpr std::int64_t max_depth = depth_bytes / static_cast<Bytes>(sizeof(T));
+  // One tile more than is used: what the transposing pack writes beyond its last strip.
+  static_assert((tiles_per_task * Tile::rows * max_depth + Tile::rows * Tile::lanes) *
+                        static_cast<Bytes>(sizeof(T)) <= packed_a_bytes,
+                "a task's block of A must fit its part of the workspace");
+
+ public:
+  BlockedMatmul(const Crew& crew, const Matmul<T>& problem)
+      : crew_(crew),
+        p_(problem),
+        in_place_(Tile::reads_a_in_place && problem.a_col_stride == 1),
+        row_tiles_(divide_up(problem.m, Tile::rows)),
+        strips_(divide_up(problem.n, Tile::columns)) {}
+
+  void run() {
+    // The only split that rounding can tell, and it depends on k alone.
+    const std::int64_t depth_blocks = divide_up(p_.k, max_depth);
+    const std::int64_t depth = std::min(p_.k, align_up(divide_up(p_.k, depth_blocks), 16));
+    for (k0_ = 0; k0_ < p_.k; k0_ += depth) {
+      depth_ = std::min(depth, p_.k - k0_);
+      const Bytes strip_bytes = depth_ * Tile::columns * static_cast<Bytes>(sizeof(T));
+      strips_per_thread_ = packed_b_bytes / strip_bytes;
+      const std::int64_t blocks = divide_up(strips_, strips_per_thread_ * crew_.count);
+      block_strips_ = divide_up(strips_, blocks);
+      for (first_strip_ = 0; first_strip_ < strips_; first_strip_ += block_strips_) {
+        pack_b();
+        multiply();
+      }
+    }
+  }
+
+ private:
+  /// Packed strip number `strip` of the current block.
+  T* packed_strip(std::int64_t strip) const {
+    const auto thread = static_cast<int>(strip / strips_per_thread_);
+    std::byte* base = crew_.cpu.workspace(crew_.first + thread) + packed_a_bytes;
+    return reinterpret_cast<T*>(base) + strip % strips_per_thread_ * depth_ * Tile::columns;
+  }
+
+  int columns_of(std::int64_t strip) const {
+    return static_cast<int>(std::min<std::int64_t>(Tile::columns, p_.n - strip * Tile::columns));
+  }
+  int rows_of(std::int64_t tile) const {
+    return static_cast<int>(std::min<std::int64_t>(Tile::rows, p_.m - tile * Tile::rows));
+  }
+  std::int64_t strips_in_block() const { return std::min(block_strips_, strips_ - first_strip_); }
+
+  void pack_b() const {
+    const std::int64_t group = std::max<std::int64_t>(1, 16384 / (depth_ * Tile::columns));
+    const std::int64_t strips = strips_in_block();
+    crew_.run(divide_up(strips, group), [&](std::int64_t task, int) {
+      const std::int64_t end = std::min(strips, (task + 1) * group);
+      for (std::int64_t s = task * group; s < end; ++s) {
+        const std::int64_t strip = first_strip_ + s;
+        const StripSource<T> from{
+            p_.b + k0_ * p_.b_row_stride + strip * Tile::columns * p_.b_col_stride,
+            p_.b_col_stride, p_.b_row_stride, columns_of(strip), depth_};
+        if (covering_columns<Tile>(from.lines) == Tile::columns) {
+          pack_strip<Tile, Tile::columns>(packed_strip(s), from);
+        } else {
+          pack_strip<Tile, Tile::lanes>(packed_strip(s), from);
+        }
+      }
+    });
+  }
+
+  /// Deals the tiles of the current block out as a grid of tasks. The grid depends on the block's
+  /// extents only; where A must be packed, it has few columns, because each column packs A anew.
+  void multiply() const {
+    const std::int64_t strips = strips_in_block();
+    const std::int64_t tiles = in_place_
+        ? std::min(row_tiles_, tiles_per_task)
+        : std::clamp<std::int64_t>(divide_up(row_tiles_, task_target), 1, tiles_per_task);
+    const std::int64_t grid_rows = divide_up(row_tiles_, tiles);
+    const std::int64_t widest = in_place_ ? 1 : 8;
+    const std::int64_t wanted = divide_up(task_target, grid_rows);
+    const std::int64_t wide = std::max(divide_up(strips, wanted), std::min(strips, widest));
+    const std::int64_t grid_columns = divide_up(strips, wide);
+    crew_.run(grid_rows * grid_columns, [&](std::int64_t task, int thread) {
+      const std::int64_t first_tile = task / grid_columns * tiles;
+      const std::int64_t first_strip = task % grid_columns * wide;
+      multiply_block(thread, first_tile, std::min(row_tiles_, first_tile + tiles), first_strip,
+                     std::min(strips, first_strip + wide));
+    });
+  }
+
+  void multiply_block(int thread, std::int64_t first_tile, std::int64_t last_tile,
+                      std::int64_t first_strip, std::int64_t last_strip) const {
+    T* packed_a = reinterpret_cast<T*>(crew_.cpu.workspace(thread));
+    if (!in_place_) pack_a(packed_a, first_tile, last_tile);
+    TileTask<T> task;
+    task.depth = depth_;
+    task.a_row_stride = in_place_ ? p_.a_row_stride : 0;
+    task.c_row_stride = p_.c_row_stride;
+    task.accumulate = p_.accumulate || k0_ > 0;
+    for (std::int64_t s = first_strip; s < last_strip; ++s) {
+      const std::int64_t column = (first_strip_ + s) * Tile::columns;
+      task.columns = columns_of(first_strip_ + s);
+      task.b = packed_strip(s);
+      task.bias = p_.bias != nullptr && k0_ == 0 ? p_.bias + column : nullptr;
+      for (std::int64_t t = first_tile; t < last_tile; ++t) {
+        task.rows = rows_of(t);
+        task.c = p_.c + t * Tile::rows * p_.c_row_stride + column;
+        if (in_place_) {
+          task.a = p_.a + t * Tile::rows * p_.a_row_stride + k0_;
+          multiply_covering_tile<Tile, Tile::reads_a_in_place>(task);
+        } else {
+          task.a = packed_a + (t - first_tile) * Tile::rows * depth_;
+          multiply_covering_tile<Tile, false>(task);
+        }
+      }
+    }
+  }
+
+  void pack_a(T* packed_a, std::int64_t first_tile, std::int64_t last_tile) const {
+    for (std::int64_t t = first_tile; t < last_tile; ++t) {
+      const StripSource<T> from{
+          p_.a + t * Tile::rows * p_.a_row_stride + k0_ * p_.a_col_stride, p_.a_row_stride,
+          p_.a_col_stride, rows_of(t), depth_};
+      T* strip = packed_a + (t - first_tile) * Tile::rows * depth_;
+      if (covering_rows<Tile>(from.lines) == Tile::rows) {
+        pack_strip<Tile, Tile::rows>(strip, from);
+      } else {
+        pack_strip<Tile, covering_rows<Tile>(1)>(strip, from);
+      }
+    }
+  }
+
+  Crew crew_;
+  const Matmul<T>& p_;
+  bool in_place_;
+  std::int64_t row_tiles_, strips_;  // of all C
+  std::int64_t k0_ = 0, depth_ = 0;  // the current block of k
+  std::int64_t strips_per_thread_ = 0, block_strips_ = 0, first_strip_ = 0;
+};
+
+/// k == 0: the product is a sum of nothing.
+template <Real T>
+void write_empty_sums(const Matmul<T>& p) {
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    T* c = p.c + i * p.c_row_stride;
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      const T value = p.bias != nullptr ? p.bias[j] : T(0);
+      c[j] = p.accumulate ? c[j] + value : value;
+    }
+  }
+}
+
+template <Real T>
+void check(const Matmul<T>& p) {
+  if (p.m < 0 || p.n < 0 || p.k < 0 || (p.m > 1 && p.c_row_stride < p.n)) {
+    throw ShapeError("matmul: found m " + std::to_string(p.m) + ", n " + std::to_string(p.n) +
+                     ", k " + std::to_string(p.k) + ", c_row_stride " +
+                     std::to_string(p.c_row_stride) +
+                     "; expected extents of at least 0 and a stride of at least n");
+  }
+}
+
+template <class Tile>
+void matmul_with(const Crew& crew, const Matmul<typename Tile::Element>& problem) {
+  check(problem);
+  if (problem.m == 0 || problem.n == 0) return;
+  if (problem.k == 0) return write_empty_sums(problem);
+  BlockedMatmul<Tile>(crew, problem).run();
+}
+
+}  // namespace detail
+
+template <Real T>
+void matmul(const Cpu& cpu, const Matmul<T>& problem) {
+  // In floating point, because a product of three extents may not fit an integer.
+  const double multiplications = static_cast<double>(problem.m) *
+                                 static_cast<double>(problem.n) * static_cast<double>(problem.k);
+  const int count = multiplications < detail::serial_limit ? 1 : cpu.threads();
+  detail::matmul_with<detail::NativeTile<T>>(detail::Crew{cpu, 0, count}, problem);
+}
+
+template <Real T>
+void matmul_in_task(const Cpu& cpu, int thread, const Matmul<T>& problem) {
+  detail::matmul_with<detail::NativeTile<T>>(detail::Crew{cpu, thread, 1}, problem);
+}
+
+}  // namespace FOUNT_CPU_NAMESPACE
+}  // namespace fount::ops

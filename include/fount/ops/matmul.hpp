@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Matrix multiplication: what is asked for, in one struct, and the function that does it.
+// The bodies are in ops/cpu/; linear layers and their gradients are in ops/linear.hpp.
+
+#include <cstdint>
+
+#include <fount/backend/cpu.hpp>
+#include <fount/core/dtype.hpp>
+#include <fount/core/macros.hpp>
+
+namespace fount::ops {
+
+/// C(m, n) = [C +] A(m, k) * B(k, n) [+ bias(n)]. Strides count elements, so either operand may be
+/// stored transposed (row_stride 1) or be a block of a larger matrix. C must not overlap an input.
+template <Real T>
+struct Matmul {
+  std::int64_t m = 0, n = 0, k = 0;
+  T* c = nullptr;  // (m, n), consecutive within a row
+  std::int64_t c_row_stride = 0;
+  const T* a = nullptr;  // (m, k)
+  std::int64_t a_row_stride = 0, a_col_stride = 1;
+  const T* b = nullptr;  // (k, n)
+  std::int64_t b_row_stride = 0, b_col_stride = 1;
+  const T* bias = nullptr;  // (n), added to every row; may be absent
+  bool accumulate = false;  // add to C; otherwise C is only written and may hold anything
+};
+
+inline namespace FOUNT_CPU_NAMESPACE {
+
+/// Carries out `problem` on all threads of `cpu`; small problems stay on the calling thread.
+/// The sum of each element of C is taken in an order that depends on k alone: the result is the
+/// same, bit for bit, for any number of threads. Allocates nothing. Not to be called from inside
+/// Cpu::parallel: see matmul_in_task.
+/// @throws ShapeError if an extent is negative or rows of C overlap
+template <Real T>
+void matmul(const Cpu& cpu, const Matmul<T>& problem);
+
+/// The same result on the calling thread, from inside Cpu::parallel: `thread` is the number given
+/// to the body, whose workspace is overwritten.
+/// @throws ShapeError as matmul does; a body must not throw, so check shapes before the loop
+template <Real T>
+void matmul_in_task(const Cpu& cpu, int thread, const Matmul<T>& problem);
+
+}  // namespace FOUNT_CPU_NAMESPACE
+}  // namespace fount::ops
+
+#include <fount/ops/cpu/matmul.hpp>
