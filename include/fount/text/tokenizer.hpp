@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What every tokenizer offers. The tokenizers are in headers of their own; reading one from a file
+// is in text/load_tokenizer.hpp. Files are those of Hugging Face tokenizers, so that the folder of
+// a checkpoint loads elsewhere as it is.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fount/core/error.hpp>
+#include <fount/io/file_writer.hpp>
+#include <fount/io/hash.hpp>
+#include <fount/text/utf8.hpp>
+
+namespace fount {
+
+/// Turns text into token ids 0 .. vocab_size()-1 and back. decode(encode(x)) == x, byte for byte.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  /// The name on the command line: "char", "byte".
+  virtual std::string_view kind() const = 0;
+  virtual std::int32_t vocab_size() const = 0;
+  /// The bytes that an id stands for. @throws Error if there is no such id.
+  virtual std::string_view token(std::int32_t id) const = 0;
+  /// Appends the ids of `text`. @throws Error naming the byte offset of what cannot be encoded.
+  virtual void encode(std::string_view text, std::vector<std::int32_t>& ids) const = 0;
+  /// The content of tokenizer.json.
+  virtual std::string to_json() const = 0;
+
+  std::vector<std::int32_t> encode(std::string_view text) const {
+    std::vector<std::int32_t> ids;
+    encode(text, ids);
+    return ids;
+  }
+  /// The bytes of the tokens in a row; unfinished characters stay as they are.
+  /// @throws Error if an id is outside the vocabulary.
+  std::string decode(std::span<const std::int32_t> ids) const {
+    std::string text;
+    for (const std::int32_t id : ids) text += token(id);
+    return text;
+  }
+
+  /// Tells vocabularies apart: equal for equal kind and tokens, however the file is laid out.
+  std::uint64_t hash() const {
+    Hash64 hash;
+    hash.add(kind()).add(static_cast<std::uint64_t>(vocab_size()));
+    for (std::int32_t id = 0; id < vocab_size(); ++id) {
+      hash.add(static_cast<std::uint64_t>(token(id).size())).add(token(id));
+    }
+    return hash.value();
+  }
+
+  /// Writes tokenizer.json and tokenizer_config.json into an existing folder.
+  /// @param model_max_length longest sequence of the model the tokenizer belongs to; 0: not said
+  void save(const std::filesystem::path& folder, std::int64_t model_max_length = 0) const {
+    write_file_atomically(folder / "tokenizer.json", to_json());
+    std::string config = "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n";
+    if (model_max_length > 0) {
+      config += "  \"model_max_length\": " + std::to_string(model_max_length) + ",\n";
+    }
+    config += "  \"clean_up_tokenization_spaces\": false\n}\n";
+    write_file_atomically(folder / "tokenizer_config.json", config);
+  }
+
+ protected:
+  Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = default;
+  Tokenizer(Tokenizer&&) = default;
+  Tokenizer& operator=(const Tokenizer&) = default;
+  Tokenizer& operator=(Tokenizer&&) = default;
+
+  /// For token(): @throws Error if `id` is not in the vocabulary.
+  void check_id(std::int32_t id) const {
+    if (id >= 0 && id < vocab_size()) return;
+    throw Error("tokenizer: token id " + std::to_string(id) + ", but the vocabulary has " +
+                std::to_string(vocab_size()) +
+                " tokens; the tokenizer does not belong to this model or data");
+  }
+};
+
+/// Decodes ids one by one as they are generated; the text so far is always valid UTF-8.
+class StreamingDecoder {
+ public:
+  explicit StreamingDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
+
+  /// The text that this id completes; empty in the middle of a character.
+  std::string push(std::int32_t id) { return stream_.push(tokenizer_->token(id)); }
+  /// U+FFFD if the last character never became whole.
+  std::string finish() { return stream_.finish(); }
+
+ private:
+  const Tokenizer* tokenizer_;
+  Utf8Stream stream_;
+};
+
+}  // namespace fount
