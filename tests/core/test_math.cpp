@@ -46,12 +46,12 @@ double slope(Function function, double x) {
 }  // namespace
 
 TEST_CASE("float exp, tanh and erf are within 2 ulp of double over all floats", "[core][math]") {
-  CHECK(largest_ulps([](float x) { return math::exp(x); },
-                     [](double x) { return std::exp(x); }) < 1.5);
-  CHECK(largest_ulps([](float x) { return math::tanh(x); },
-                     [](double x) { return std::tanh(x); }) < 2);
-  CHECK(largest_ulps([](float x) { return math::erf(x); },
-                     [](double x) { return std::erf(x); }) < 2);
+  CHECK(largest_ulps([](float x) { return math::exp(x); }, [](double x) { return std::exp(x); }) <
+        1.5);
+  CHECK(largest_ulps([](float x) { return math::tanh(x); }, [](double x) { return std::tanh(x); }) <
+        2);
+  CHECK(largest_ulps([](float x) { return math::erf(x); }, [](double x) { return std::erf(x); }) <
+        2);
   CHECK(largest_ulps([](float x) { return math::sigmoid(x); },
                      [](double x) { return 1 / (1 + std::exp(-x)); }) < 3);
 }
@@ -71,10 +71,12 @@ TEST_CASE("scalar formulas are right at the ends of the number line", "[core][ma
   CHECK(math::sigmoid(-infinity) == 0.0F);
   CHECK(math::sigmoid(infinity) == 1.0F);
   CHECK(math::relu(-infinity) == 0.0F);
-  for (const float value : {math::exp(not_a_number), math::tanh(not_a_number), math::erf(not_a_number), math::sigmoid(not_a_number),
-                            math::relu(not_a_number), math::silu(not_a_number), math::gelu_tanh(not_a_number),
-                            math::gelu_erf(not_a_number), math::gelu_tanh_derivative(not_a_number),
-                            math::gelu_erf_derivative(not_a_number), math::silu_derivative(not_a_number)}) {
+  for (const float value :
+       {math::exp(not_a_number), math::tanh(not_a_number), math::erf(not_a_number),
+        math::sigmoid(not_a_number), math::relu(not_a_number), math::silu(not_a_number),
+        math::gelu_tanh(not_a_number), math::gelu_erf(not_a_number),
+        math::gelu_tanh_derivative(not_a_number), math::gelu_erf_derivative(not_a_number),
+        math::silu_derivative(not_a_number)}) {
     CHECK(std::isnan(value));
   }
 }

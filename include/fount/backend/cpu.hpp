@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 
 #include <fount/core/arena.hpp>
 #include <fount/core/threads.hpp>
@@ -19,15 +20,15 @@ concept Backend = requires(B& backend) {
 
 class Cpu {
  public:
-  /// Room for one thread's packed tiles (see ops/cpu/gemm.hpp); listed by plans as a reserve.
-  static constexpr Bytes workspace_bytes_per_thread = MiB(2);
+  /// Room for one thread's packed tiles (see ops/cpu/); plans list it as a reserve.
+  static constexpr Bytes workspace_bytes_per_thread = MiB(4);
 
   /// @param threads at least 1; see available_threads() for a good default
   explicit Cpu(int threads = 1)
-      : threads_(threads < 1 ? 1 : threads),
-        workspace_(threads_ * workspace_bytes_per_thread, "kernel workspaces") {}
+      : pool_(std::make_unique<ThreadPool>(threads)),
+        workspace_(this->threads() * workspace_bytes_per_thread, "kernel workspaces") {}
 
-  int threads() const { return threads_; }
+  int threads() const { return pool_->threads(); }
   Bytes reserve_bytes() const { return workspace_.size(); }
 
   /// Scratch of one thread, 64-byte aligned, overwritten by every matrix multiplication.
@@ -38,14 +39,14 @@ class Cpu {
   /// Kernels on this backend have finished when they return.
   void synchronize() const {}
 
-  /// body(index, thread) for index in [0, count); see parallel_for.
+  /// body(index, thread) for index in [0, count); see ThreadPool::run.
   template <class Body>
   void parallel(std::int64_t count, Body&& body) const {
-    parallel_for(threads_, count, static_cast<Body&&>(body));
+    pool_->run(count, body);
   }
 
  private:
-  int threads_;
+  std::unique_ptr<ThreadPool> pool_;
   Arena workspace_;
 };
 

@@ -19,8 +19,9 @@ inline namespace FOUNT_CPU_NAMESPACE {
 inline void square_roots(float* x, std::int64_t count) {
   std::int64_t i = 0;
 #if defined(__AVX512F__)
+  constexpr __mmask16 all = 0xffff;  // the unmasked form warns of an uninitialised value in g++ 12
   for (; i + 16 <= count; i += 16) {
-    _mm512_storeu_ps(x + i, _mm512_sqrt_ps(_mm512_loadu_ps(x + i)));
+    _mm512_storeu_ps(x + i, _mm512_maskz_sqrt_ps(all, _mm512_loadu_ps(x + i)));
   }
 #elif defined(__AVX__)
   for (; i + 8 <= count; i += 8) _mm256_storeu_ps(x + i, _mm256_sqrt_ps(_mm256_loadu_ps(x + i)));

@@ -46,9 +46,9 @@ class FileError : public Error {
   /// The content of `path` is not what was expected there.
   static FileError content(std::string_view path, std::string_view found, std::string_view expected,
                            std::string_view what_to_do = {}) {
-    std::string text = "'" + std::string(path) + "': found " + std::string(found) + ", expected " +
-                       std::string(expected);
-    if (!what_to_do.empty()) text += "; " + std::string(what_to_do);
+    std::string text("'");  // appended to: g++ 12 warns wrongly about chains of + here
+    text.append(path).append("': found ").append(found).append(", expected ").append(expected);
+    if (!what_to_do.empty()) text.append("; ").append(what_to_do);
     return FileError(text);
   }
 };

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The few macros of the project: host/device marks and which optional libraries are present.
+// The few macros of the project: host/device marks and the namespace of an instruction set.
 // Everything else is a constant, a template or a function.
 
 #if defined(__CUDACC__)
 #define FOUNT_HOST_DEVICE __host__ __device__
 #else
 #define FOUNT_HOST_DEVICE
-#endif
-
-#if defined(_OPENMP)
-#define FOUNT_HAS_OPENMP 1
-#else
-#define FOUNT_HAS_OPENMP 0
 #endif
 
 /// One inline namespace per instruction set, so that objects compiled for different ones can be

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scalar formulas shared by host and device: exp, tanh, erf, sigmoid, and the activations with their
-// derivatives. In float they are branch-free, so a loop over them vectorises at -O3 without
+// Scalar formulas shared by host and device: exp, tanh, erf, sigmoid, and the activations with
+// their derivatives. In float they are branch-free, so a loop over them vectorises at -O3 without
 // -ffast-math; loops over tensors are in ops/. Argument reduction after Cody & Waite 1980.
 
 #include <bit>

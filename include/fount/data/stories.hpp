@@ -28,21 +28,18 @@ class StoryGrammar {
  public:
   struct Symbol {
     bool is_row;
-    int id;          // a row, or a token
-    int slot;        // -1: none
+    int id;    // of a row or of a token
+    int slot;  // -1: none
   };
-  struct Alternative {
-    std::uint64_t weight = 1;
-    std::vector<Symbol> symbols;
-  };
+  using Alternative = std::vector<Symbol>;
   struct Row {
     bool is_sentence = false;
-    bool is_word_list = false;
+    bool is_plot = false;
     std::vector<Alternative> alternatives;
   };
-  struct Part {  // one step of a production
+  struct Part {
     bool is_category;
-    int id;
+    int id;  // of a category or of a token
     bool operator==(const Part&) const = default;
   };
   using Production = std::vector<Part>;
@@ -144,11 +141,11 @@ class StoryGrammar {
   void read_row(std::size_t r, bool is_word_list) {
     const StoryRow& text = row_names_[r];
     Row& row = rows_[r];
-    row.is_word_list = is_word_list;
     row.is_sentence = text.category == "Sentence";
+    row.is_plot = text.category == "Story";
     if (is_word_list) {
       for (const std::string_view word : split(text.text, ' ')) {
-        row.alternatives.push_back({1, {{false, add_word(text.category, word), -1}}});
+        row.alternatives.push_back({{false, add_word(text.category, word), -1}});
       }
       return;
     }
@@ -178,10 +175,8 @@ class StoryGrammar {
         at = end;
         if (opens) {
           open.push_back({category(symbol), {}});
-        } else if (symbol[0] >= '0' && symbol[0] <= '9') {
-          alternative.weight = static_cast<std::uint64_t>(symbol[0] - '0');
         } else {
-          read_symbol(symbol, alternative.symbols, open.back().second);
+          read_symbol(symbol, alternative, open.back().second);
         }
       }
     }
@@ -189,17 +184,17 @@ class StoryGrammar {
     return alternative;
   }
 
-  void read_symbol(std::string_view symbol, std::vector<Symbol>& symbols, Production& production) {
+  void read_symbol(std::string_view symbol, Alternative& alternative, Production& production) {
     const std::size_t dot = symbol.size() > 1 ? symbol.find('.') : std::string_view::npos;
     const int row = row_id(symbol.substr(0, dot));
     if (row >= 0) {
       const int slot = dot == std::string_view::npos ? -1 : intern(slots_, symbol.substr(dot + 1));
-      symbols.push_back({true, row, slot});
+      alternative.push_back({true, row, slot});
       production.push_back({true, category(row_names_[static_cast<std::size_t>(row)].category)});
       return;
     }
     const int token = add_token(symbol);
-    symbols.push_back({false, token, -1});
+    alternative.push_back({false, token, -1});
     const auto known = std::find_if(class_of_.begin(), class_of_.end(),
                                     [symbol](const auto& entry) { return entry.first == symbol; });
     if (known == class_of_.end()) {
@@ -291,7 +286,7 @@ class StoryTeller {
   void tell_row(int row_id, int slot) {
     const StoryGrammar::Row& row = grammar_.row(row_id);
     const std::size_t choice = slot < 0 ? draw(row) : bound(row_id, slot);
-    for (const StoryGrammar::Symbol& symbol : row.alternatives[choice].symbols) {
+    for (const StoryGrammar::Symbol& symbol : row.alternatives[choice]) {
       if (symbol.is_row) {
         tell_row(symbol.id, symbol.slot);
       } else if (grammar_.token(symbol.id) == "/") {
@@ -306,12 +301,16 @@ class StoryTeller {
     sentence_.clear();
   }
 
+  /// Words and sentences are Zipf distributed: the k-th of a row is drawn 1/(k + 3) as often, so that
+  /// a model meets most words often and a few seldom, as in any text. Plots are drawn evenly.
   std::size_t draw(const StoryGrammar::Row& row) {
+    constexpr std::uint64_t kScale = 1'000'000;
+    const auto weight = [&](std::size_t k) { return row.is_plot ? kScale : kScale / (k + 3); };
     std::uint64_t total = 0;
-    for (const auto& alternative : row.alternatives) total += alternative.weight;
+    for (std::size_t k = 0; k < row.alternatives.size(); ++k) total += weight(k);
     std::uint64_t left = random_.below(total);
     std::size_t choice = 0;
-    while (left >= row.alternatives[choice].weight) left -= row.alternatives[choice++].weight;
+    while (left >= weight(choice)) left -= weight(choice++);
     return choice;
   }
 

@@ -32,21 +32,22 @@ struct NormForward {
 /// Gradients of NormForward with respect to x (hence to residual and delta alike) and parameters.
 template <Real T>
 struct NormBackward {
-  T* d_x = nullptr;             // (rows, C), added to or overwritten, see below
-  T* d_weight = nullptr;        // (C), added to
-  T* d_bias = nullptr;          // (C), added to; absent where there is no bias
-  const T* d_out = nullptr;     // (rows, C), no part of d_x
-  const T* x = nullptr;         // (rows, C), what forward normalised: sum, or residual
-  const T* mean = nullptr;      // (rows), LayerNorm only
-  const T* rstd = nullptr;      // (rows)
-  const T* weight = nullptr;    // (C)
-  T* scratch = nullptr;         // layer_norm_scratch or rms_norm_scratch elements
+  T* d_x = nullptr;           // (rows, C), added to or overwritten, see below
+  T* d_weight = nullptr;      // (C), added to
+  T* d_bias = nullptr;        // (C), added to; absent where there is no bias
+  const T* d_out = nullptr;   // (rows, C), no part of d_x
+  const T* x = nullptr;       // (rows, C), what forward normalised: sum, or residual
+  const T* mean = nullptr;    // (rows), LayerNorm only
+  const T* rstd = nullptr;    // (rows)
+  const T* weight = nullptr;  // (C)
+  T* scratch = nullptr;       // layer_norm_scratch or rms_norm_scratch elements
   std::int64_t rows = 0;
   std::int64_t hidden_size = 0;
   bool accumulate_d_x = false;  // true: d_x += gradient, as the residual stream wants it
 };
 
-/// Heads of D = head_dim consecutive elements, H of them at the start of each row of a wider buffer.
+/// Heads of D = head_dim consecutive elements, H of them at the start of each row of a wider
+/// buffer.
 struct HeadShape {
   std::int64_t rows = 0;
   std::int64_t num_heads = 0;

@@ -27,7 +27,8 @@ void adamw_update(const Cpu& cpu, const Segment<T>& segment, const AdamW& rule,
 }  // namespace FOUNT_CPU_NAMESPACE
 
 /// With g the scaled gradient: m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
-/// w = w (1 - lr * weight_decay) - lr * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + eps).
+/// w = w (1 - lr * weight_decay) - lr * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) +
+/// eps).
 struct AdamW {
   static constexpr int num_moments = 2;  // m, v
 
@@ -58,8 +59,8 @@ struct AdamWFactors {
         gradient_scale(static_cast<T>(s.gradient_scale)),
         keep(static_cast<T>(1 - s.lr * s.weight_decay)),
         step_size(static_cast<T>(s.lr / (1 - std::pow(rule.beta1, static_cast<double>(s.step))))),
-        root_scale(static_cast<T>(
-            1 / std::sqrt(1 - std::pow(rule.beta2, static_cast<double>(s.step))))) {}
+        root_scale(
+            static_cast<T>(1 / std::sqrt(1 - std::pow(rule.beta2, static_cast<double>(s.step))))) {}
 };
 
 template <Real T>

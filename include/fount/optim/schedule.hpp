@@ -16,8 +16,8 @@ namespace fount::optim {
 
 /// The schedule of that name, or nothing.
 constexpr std::optional<Schedule> parse_schedule(std::string_view name) {
-  for (const Schedule schedule : {Schedule::constant, Schedule::linear, Schedule::cosine,
-                                  Schedule::warmup_stable_decay}) {
+  for (const Schedule schedule :
+       {Schedule::constant, Schedule::linear, Schedule::cosine, Schedule::warmup_stable_decay}) {
     if (name == name_of(schedule)) return schedule;
   }
   return std::nullopt;

@@ -14,9 +14,9 @@ namespace fount::optim {
 /// A run of parameters that are updated alike.
 template <Real T>
 struct Segment {
-  T* weight = nullptr;                  // (count)
-  const T* gradient = nullptr;          // (count)
-  T* moments[2] = {nullptr, nullptr};   // (count) each; as many as the rule has
+  T* weight = nullptr;                 // (count)
+  const T* gradient = nullptr;         // (count)
+  T* moments[2] = {nullptr, nullptr};  // (count) each; as many as the rule has
   std::int64_t count = 0;
 };
 

@@ -89,8 +89,8 @@ void activation_backward(const Cpu& cpu, Activation activation, T* d_x, const T*
       return detail::each_element(
           cpu, d_x, n, [=](auto i) { return d_out[i] * math::gelu_erf_derivative(x[i]); });
     case Activation::relu:
-      return detail::each_element(
-          cpu, d_x, n, [=](auto i) { return d_out[i] * math::relu_derivative(x[i]); });
+      return detail::each_element(cpu, d_x, n,
+                                  [=](auto i) { return d_out[i] * math::relu_derivative(x[i]); });
     case Activation::swiglu: return detail::swiglu_backward(cpu, d_x, d_out, x, rows, size);
   }
 }

@@ -135,7 +135,7 @@ struct BackwardBlock {
     pack_panels<T>(tiles.d_out_panels, d_out, queries.count, shape.head_dim);
     pack_rows<T>(tiles.q, q, queries.count, shape.head_dim, T(1));
     pack_rows<T>(tiles.d_out, d_out, queries.count, shape.head_dim, T(1));
-    zero_rows(tiles.d_q, queries.count, static_cast<int>(tiles.d_q.stride));
+    zero_row(tiles.d_q.data, queries.count * static_cast<int>(tiles.d_q.stride));
     for (int lane = 0; lane < query_tile; ++lane) {
       const bool present = lane < queries.count;
       const bool saw_keys = present && lse[lane] > -std::numeric_limits<T>::infinity();
@@ -201,7 +201,7 @@ struct BackwardBlock {
       tile_product<Left::by_row, Write::replace, T>(
           tiles.d_rows, {weight[first] + begin, weight.stride}, {from[begin], from.stride}, count,
           static_cast<int>(tiles.d_rows.stride), end - begin);
-      for (int r = 0; r < count; ++r) add_row(to[first + r], tiles.d_rows[r], shape.head_dim, factor);
+      for (int r = 0; r < count; ++r) scale_row<Write::add>(to[first + r], tiles.d_rows[r], shape.head_dim, factor);
     }
   }
 
@@ -225,7 +225,7 @@ struct BackwardBlock {
                                  : std::min(tile.count, (rows.end + row_step - 1) / row_step * row_step);
     for (const Rows<T> side : {tiles.p, tiles.d_s}) {
       for (int r = begin; r < end; ++r) {
-        if (r < rows.begin || r >= rows.end) std::fill_n(side[r] + panel * width, width, T(0));
+        if (r < rows.begin || r >= rows.end) zero_row(side[r] + panel * width, width);
       }
     }
   }
@@ -250,7 +250,7 @@ struct BackwardBlock {
   void store_d_q() const {
     T* const d_q = call.d_q + query_at<T>(shape, b, h, queries.first, shape.q_stride);
     for (int lane = 0; lane < queries.count; ++lane) {
-      copy_row(d_q + lane * shape.q_stride, tiles.d_q[lane], shape.head_dim, T(1));
+      scale_row<Write::replace>(d_q + lane * shape.q_stride, tiles.d_q[lane], shape.head_dim, T(1));
     }
   }
 };
@@ -281,12 +281,14 @@ void backward_group(const BackwardCall<T>& call, int b, int kv_head, KeyRange ra
                     Gradients wanted, std::byte* memory) {
   const AttentionShape& shape = call.shape;
   const int group = shape.num_heads / shape.num_kv_heads;
-  zero_rows<T>({call.d_k + key_at(shape, b, kv_head, range.begin, shape.k_stride,
-                                  shape.k_batch_stride), shape.k_stride},
-               range.end - range.begin, shape.head_dim);
-  zero_rows<T>({call.d_v + key_at(shape, b, kv_head, range.begin, shape.v_stride,
-                                  shape.v_batch_stride), shape.v_stride},
-               range.end - range.begin, shape.head_dim);
+  const auto k_at =
+      key_at(shape, b, kv_head, range.begin, shape.k_stride, shape.k_batch_stride);
+  const auto v_at =
+      key_at(shape, b, kv_head, range.begin, shape.v_stride, shape.v_batch_stride);
+  for (std::int64_t row = 0; row < range.end - range.begin; ++row) {
+    std::fill_n(call.d_k + k_at + row * shape.k_stride, shape.head_dim, T(0));
+    std::fill_n(call.d_v + v_at + row * shape.v_stride, shape.head_dim, T(0));
+  }
   for (int h = kv_head * group; h < (kv_head + 1) * group; ++h) {
     for (int block = 0; block * query_tile < shape.num_queries; ++block) {
       backward_block(call, b, h, block, range, wanted, memory);

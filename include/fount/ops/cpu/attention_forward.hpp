@@ -194,7 +194,7 @@ struct ForwardBlock {
     for (int lane = 0; lane < queries.count; ++lane) {
       const T sum = tiles.sum[lane];
       const T factor = sum == T(0) ? T(0) : T(1) / sum;  // 0: the row saw no key
-      copy_row(out + lane * shape.out_stride, tiles.out[lane], shape.head_dim, factor);
+      scale_row<Write::replace>(out + lane * shape.out_stride, tiles.out[lane], shape.head_dim, factor);
       if (lse == nullptr) continue;
       lse[lane] = sum == T(0) ? -std::numeric_limits<T>::infinity()
                               : tiles.maximum[lane] + math::log(sum);
@@ -214,7 +214,7 @@ void forward_block(const AttentionShape& shape, int b, int h, int block_index, s
 
   pack_panels<T>(tiles.q, {q + query_at<T>(shape, b, h, queries.first, shape.q_stride), shape.q_stride},
                  queries.count, shape.head_dim);
-  zero_rows(tiles.out, queries.count, static_cast<int>(tiles.out.stride));
+  zero_row(tiles.out.data, queries.count * static_cast<int>(tiles.out.stride));
   for (int lane = 0; lane < query_tile; ++lane) {
     tiles.maximum[lane] = -std::numeric_limits<T>::infinity();
     tiles.sum[lane] = T(0);

@@ -10,13 +10,14 @@
 
 #include <fount/ops/attention_shape.hpp>
 #include <fount/ops/cpu/attention_tile.hpp>
+#include <fount/ops/residual.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace attention_detail {
 
-inline constexpr int query_tile = 128;  // a multiple of every panel_width
-inline constexpr int key_tile = 128;
+inline constexpr int query_tile = 64;  // a multiple of every panel_width
+inline constexpr int key_tile = 64;
 
 /// Half-open range of keys, or of rows of a key tile.
 struct KeyRange {
@@ -166,21 +167,22 @@ struct QueryBlock {
 template <Real T>
 void dropout_factors(Rows<T> factors, const AttentionShape& shape, std::uint64_t element,
                      const QueryBlock<T>& block, int panel, const KeyTile& tile, KeyRange rows) {
+  constexpr int words_at_once = 4 * detail::dropout_blocks;
   const std::uint32_t threshold = shape.dropout.threshold();
   const T kept = static_cast<T>(1.0F / (1.0F - shape.dropout.rate));
-  for (int lane = 0; lane < block.width; ++lane) {
+  std::uint32_t words[words_at_once];
+  T values[words_at_once];
+  for (int lane = 0; lane < block.queries_in(panel); ++lane) {
     const auto query = static_cast<std::uint64_t>(panel * block.width + lane);
-    std::uint64_t index = element + query * static_cast<std::uint64_t>(shape.num_keys) +
-                          static_cast<std::uint64_t>(tile.first + rows.begin);
-    for (int r = rows.begin; r < rows.end;) {
-      const auto words = shape.dropout.stream.block(index >> 2U);
-      for (; r < rows.end; ++r) {
-        factors[r][lane] = words[index & 3U] < threshold ? T(0) : kept;
-        if ((++index & 3U) == 0) {
-          ++r;
-          break;
-        }
-      }
+    const std::uint64_t index = element + query * static_cast<std::uint64_t>(shape.num_keys) +
+                                static_cast<std::uint64_t>(tile.first + rows.begin);
+    const int skipped = static_cast<int>(index % 4);  // words of the first random block
+    for (int r = rows.begin, word = skipped; r < rows.end; word = 0) {
+      detail::random_words(words, shape.dropout.stream,
+                           index / 4 + static_cast<std::uint64_t>(r - rows.begin + skipped) / 4);
+      for (int w = 0; w < words_at_once; ++w) values[w] = words[w] < threshold ? T(0) : kept;
+      const int end = std::min(rows.end, r + words_at_once - word);
+      for (; r < end; ++r, ++word) factors[r][lane] = values[word];
     }
   }
 }

@@ -128,14 +128,30 @@ void tile_product(Rows<T> c, Rows<const T> a, Rows<const T> b, int rows, int col
   }
 }
 
-/// to += factor * from, and to = factor * from. The rows never overlap.
-template <Real T>
-inline void add_row(T* __restrict to, const T* __restrict from, int count, T factor) {
-  for (int d = 0; d < count; ++d) to[d] += factor * from[d];
+/// to += factor * from, or to = factor * from. Whole registers first: rows are short, and a call of
+/// memmove for each costs more than the copy.
+template <Write W, Real T>
+inline void scale_row(T* to, const T* from, int count, T factor) {
+  constexpr int lanes = vector_width<T>;
+  int d = 0;
+  for (; d + lanes <= count; d += lanes) {
+    Vector<T> value = factor * load<T>(from + d);
+    if constexpr (W == Write::add) value += load<T>(to + d);
+    store<T>(to + d, value);
+  }
+  for (; d < count; ++d) {
+    if constexpr (W == Write::add) {
+      to[d] += factor * from[d];
+    } else {
+      to[d] = factor * from[d];
+    }
+  }
 }
+
+/// Zeros in `count` elements, a multiple of vector_width.
 template <Real T>
-inline void copy_row(T* __restrict to, const T* __restrict from, int count, T factor) {
-  for (int d = 0; d < count; ++d) to[d] = factor * from[d];
+inline void zero_row(T* to, int count) {
+  for (int d = 0; d < count; d += vector_width<T>) store<T>(to + d, Vector<T>{});
 }
 
 /// Sum of products, in an order that depends on `count` only.
@@ -159,8 +175,8 @@ inline T dot(const T* a, const T* b, int count) {
 template <Real T>
 void pack_rows(Rows<T> to, Rows<const T> from, int rows, int columns, T factor) {
   for (int r = 0; r < rows; ++r) {
-    copy_row(to[r], from[r], columns, factor);
-    std::fill(to[r] + columns, to[r] + to.stride, T(0));
+    scale_row<Write::replace>(to[r], from[r], columns, factor);
+    for (std::ptrdiff_t d = columns; d < to.stride; ++d) to[r][d] = T(0);
   }
 }
 
@@ -201,10 +217,12 @@ void pack_panels(T* to, Rows<const T> from, int rows, int columns) {
     const int present = std::clamp(rows - first, 0, lanes);
     int d = 0;
     for (; d + lanes <= columns; d += lanes) {
-      Vector<T> square[lanes];
+      Vector<T> square[lanes] = {};
+      if (present == lanes) {
 #pragma GCC unroll 16
-      for (int r = 0; r < lanes; ++r) {
-        square[r] = r < present ? load<T>(from[first + r] + d) : Vector<T>{};
+        for (int r = 0; r < lanes; ++r) square[r] = load<T>(from[first + r] + d);
+      } else {
+        for (int r = 0; r < present; ++r) square[r] = load<T>(from[first + r] + d);
       }
       transpose<T>(square);
 #pragma GCC unroll 16
@@ -216,11 +234,6 @@ void pack_panels(T* to, Rows<const T> from, int rows, int columns) {
       }
     }
   }
-}
-
-template <Real T>
-void zero_rows(Rows<T> to, int rows, int columns) {
-  for (int r = 0; r < rows; ++r) std::fill_n(to[r], columns, T(0));
 }
 
 }  // namespace attention_detail

@@ -5,9 +5,11 @@
 // After Goto & van de Geijn 2008, https://doi.org/10.1145/1356052.1356053
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 
 #include <fount/backend/cpu.hpp>
 #include <fount/core/error.hpp>
@@ -29,7 +31,7 @@ inline constexpr Bytes depth_bytes = 3072;
 /// Tiles of C that one task stacks up, so that a strip of B is used often while it is near.
 inline constexpr std::int64_t tiles_per_task = 12;
 /// Tasks to aim at: enough for threads of uneven speed to share.
-inline constexpr std::int64_t task_target = 16;
+inline constexpr std::int64_t task_target = 24;
 /// Multiplications below which waking the other threads costs more than they give.
 inline constexpr std::int64_t serial_limit = 32768;
 
@@ -53,12 +55,34 @@ struct Crew {
   }
 };
 
+/// Work that must be finished before any of the tasks which share it goes on: whoever comes takes
+/// a part, then waits for the parts that others took. One fork and join fewer than two loops.
+class Preparation {
+ public:
+  explicit Preparation(std::int64_t parts) : parts_(parts) {}
+
+  template <class Body>
+  void finish(Body&& body) {
+    for (std::int64_t part; (part = next_.fetch_add(1, std::memory_order_relaxed)) < parts_;) {
+      body(part);
+      done_.fetch_add(1, std::memory_order_release);
+    }
+    for (int turn = 0; done_.load(std::memory_order_acquire) < parts_; ++turn) {
+      if (turn > 1000) std::this_thread::yield();  // its thread may be waiting for our processor
+    }
+  }
+
+ private:
+  std::int64_t parts_;
+  std::atomic<std::int64_t> next_ = 0, done_ = 0;
+};
+
 /// One product on its way through the blocks.
 template <class Tile>
 class BlockedMatmul {
   using T = typename Tile::Element;
   static constexpr std::int64_t max_depth = depth_bytes / static_cast<Bytes>(sizeof(T));
-  // One tile more than is used: what the transposing pack writes beyond its last strip.
+  // Somewhat more than is used: the transposing pack writes a little beyond its last strip.
   static_assert((tiles_per_task * Tile::rows * max_depth + Tile::rows * Tile::lanes) *
                         static_cast<Bytes>(sizeof(T)) <= packed_a_bytes,
                 "a task's block of A must fit its part of the workspace");
@@ -68,8 +92,8 @@ class BlockedMatmul {
       : crew_(crew),
         p_(problem),
         in_place_(Tile::reads_a_in_place && problem.a_col_stride == 1),
-        row_tiles_(divide_up(problem.m, Tile::rows)),
-        strips_(divide_up(problem.n, Tile::columns)) {}
+        all_tiles_(divide_up(problem.m, Tile::rows)),
+        all_strips_(divide_up(problem.n, Tile::columns)) {}
 
   void run() {
     // The only split that rounding can tell, and it depends on k alone.
@@ -78,17 +102,20 @@ class BlockedMatmul {
     for (k0_ = 0; k0_ < p_.k; k0_ += depth) {
       depth_ = std::min(depth, p_.k - k0_);
       const Bytes strip_bytes = depth_ * Tile::columns * static_cast<Bytes>(sizeof(T));
-      strips_per_thread_ = packed_b_bytes / strip_bytes;
-      const std::int64_t blocks = divide_up(strips_, strips_per_thread_ * crew_.count);
-      block_strips_ = divide_up(strips_, blocks);
-      for (first_strip_ = 0; first_strip_ < strips_; first_strip_ += block_strips_) {
-        pack_b();
-        multiply();
+      strips_per_thread_ = packed_b_bytes / strip_bytes / max_part * max_part;
+      const std::int64_t blocks = divide_up(all_strips_, strips_per_thread_ * crew_.count);
+      const std::int64_t strips = divide_up(all_strips_, blocks);
+      for (strip0_ = 0; strip0_ < all_strips_; strip0_ += strips) {
+        strips_ = std::min(strips, all_strips_ - strip0_);
+        run_block();
       }
     }
   }
 
  private:
+  /// Strips of B packed in one go; parts lie one behind the other in one thread's workspace.
+  static constexpr std::int64_t max_part = 4;
+
   /// Packed strip number `strip` of the current block.
   T* packed_strip(std::int64_t strip) const {
     const auto thread = static_cast<int>(strip / strips_per_thread_);
@@ -96,51 +123,46 @@ class BlockedMatmul {
     return reinterpret_cast<T*>(base) + strip % strips_per_thread_ * depth_ * Tile::columns;
   }
 
-  int columns_of(std::int64_t strip) const {
-    return static_cast<int>(std::min<std::int64_t>(Tile::columns, p_.n - strip * Tile::columns));
-  }
-  int rows_of(std::int64_t tile) const {
-    return static_cast<int>(std::min<std::int64_t>(Tile::rows, p_.m - tile * Tile::rows));
-  }
-  std::int64_t strips_in_block() const { return std::min(block_strips_, strips_ - first_strip_); }
+  /// Deals the current block out as a grid of tasks, which pack B together before they multiply.
+  /// Where A must be packed the grid has few columns, because each column packs A anew.
+  void run_block() const {
+    const std::int64_t most_tiles = in_place_
+        ? tiles_per_task
+        : std::clamp(divide_up(all_tiles_, task_target), divide_up(24, Tile::rows),
+                     tiles_per_task);
+    const std::int64_t grid_rows = divide_up(all_tiles_, most_tiles);
+    const std::int64_t tiles = divide_up(all_tiles_, grid_rows);
+    const std::int64_t narrowest = in_place_ ? 1 : 8;
+    const std::int64_t strips = std::max(divide_up(strips_, divide_up(task_target, grid_rows)),
+                                         std::min(strips_, narrowest));
+    const std::int64_t grid_columns = divide_up(strips_, strips);
 
-  void pack_b() const {
-    const std::int64_t group = std::max<std::int64_t>(1, 16384 / (depth_ * Tile::columns));
-    const std::int64_t strips = strips_in_block();
-    crew_.run(divide_up(strips, group), [&](std::int64_t task, int) {
-      const std::int64_t end = std::min(strips, (task + 1) * group);
-      for (std::int64_t s = task * group; s < end; ++s) {
-        const std::int64_t strip = first_strip_ + s;
-        const StripSource<T> from{
-            p_.b + k0_ * p_.b_row_stride + strip * Tile::columns * p_.b_col_stride,
-            p_.b_col_stride, p_.b_row_stride, columns_of(strip), depth_};
-        if (covering_columns<Tile>(from.lines) == Tile::columns) {
-          pack_strip<Tile, Tile::columns>(packed_strip(s), from);
-        } else {
-          pack_strip<Tile, Tile::lanes>(packed_strip(s), from);
-        }
-      }
-    });
-  }
-
-  /// Deals the tiles of the current block out as a grid of tasks. The grid depends on the block's
-  /// extents only; where A must be packed, it has few columns, because each column packs A anew.
-  void multiply() const {
-    const std::int64_t strips = strips_in_block();
-    const std::int64_t tiles = in_place_
-        ? std::min(row_tiles_, tiles_per_task)
-        : std::clamp<std::int64_t>(divide_up(row_tiles_, task_target), 1, tiles_per_task);
-    const std::int64_t grid_rows = divide_up(row_tiles_, tiles);
-    const std::int64_t widest = in_place_ ? 1 : 8;
-    const std::int64_t wanted = divide_up(task_target, grid_rows);
-    const std::int64_t wide = std::max(divide_up(strips, wanted), std::min(strips, widest));
-    const std::int64_t grid_columns = divide_up(strips, wide);
+    const std::int64_t part = std::clamp<std::int64_t>(strips_ / 8, 1, max_part);
+    Preparation packing(divide_up(strips_, part));
     crew_.run(grid_rows * grid_columns, [&](std::int64_t task, int thread) {
-      const std::int64_t first_tile = task / grid_columns * tiles;
-      const std::int64_t first_strip = task % grid_columns * wide;
-      multiply_block(thread, first_tile, std::min(row_tiles_, first_tile + tiles), first_strip,
-                     std::min(strips, first_strip + wide));
+      packing.finish([&](std::int64_t index) { pack_b(index * part, part); });
+      const std::int64_t tile = task / grid_columns * tiles;
+      const std::int64_t strip = task % grid_columns * strips;
+      multiply_block(thread, tile, std::min(all_tiles_, tile + tiles), strip,
+                     std::min(strips_, strip + strips));
     });
+  }
+
+  void pack_b(std::int64_t strip, std::int64_t count) const {
+    const std::int64_t column = (strip0_ + strip) * Tile::columns;
+    const StripSource<T> from{p_.b + k0_ * p_.b_row_stride + column * p_.b_col_stride,
+                              p_.b_col_stride, p_.b_row_stride, 0, depth_};
+    const std::int64_t columns =
+        std::min({count * Tile::columns, (strips_ - strip) * Tile::columns, p_.n - column});
+    pack_strips<Tile, Tile::columns, Tile::half_columns>(packed_strip(strip), from, columns);
+  }
+
+  void pack_a(T* packed_a, std::int64_t first_tile, std::int64_t last_tile) const {
+    const std::int64_t row = first_tile * Tile::rows;
+    const StripSource<T> from{p_.a + row * p_.a_row_stride + k0_ * p_.a_col_stride,
+                              p_.a_row_stride, p_.a_col_stride, 0, depth_};
+    const std::int64_t rows = std::min(last_tile * Tile::rows, p_.m) - row;
+    pack_strips<Tile, Tile::rows, Tile::half_rows>(packed_a, from, rows);
   }
 
   void multiply_block(int thread, std::int64_t first_tile, std::int64_t last_tile,
@@ -153,34 +175,21 @@ class BlockedMatmul {
     task.c_row_stride = p_.c_row_stride;
     task.accumulate = p_.accumulate || k0_ > 0;
     for (std::int64_t s = first_strip; s < last_strip; ++s) {
-      const std::int64_t column = (first_strip_ + s) * Tile::columns;
-      task.columns = columns_of(first_strip_ + s);
+      const std::int64_t column = (strip0_ + s) * Tile::columns;
+      task.columns = static_cast<int>(std::min<std::int64_t>(Tile::columns, p_.n - column));
       task.b = packed_strip(s);
       task.bias = p_.bias != nullptr && k0_ == 0 ? p_.bias + column : nullptr;
       for (std::int64_t t = first_tile; t < last_tile; ++t) {
-        task.rows = rows_of(t);
-        task.c = p_.c + t * Tile::rows * p_.c_row_stride + column;
+        const std::int64_t row = t * Tile::rows;
+        task.rows = static_cast<int>(std::min<std::int64_t>(Tile::rows, p_.m - row));
+        task.c = p_.c + row * p_.c_row_stride + column;
         if (in_place_) {
-          task.a = p_.a + t * Tile::rows * p_.a_row_stride + k0_;
+          task.a = p_.a + row * p_.a_row_stride + k0_;
           multiply_covering_tile<Tile, Tile::reads_a_in_place>(task);
         } else {
-          task.a = packed_a + (t - first_tile) * Tile::rows * depth_;
+          task.a = packed_a + (row - first_tile * Tile::rows) * depth_;
           multiply_covering_tile<Tile, false>(task);
         }
-      }
-    }
-  }
-
-  void pack_a(T* packed_a, std::int64_t first_tile, std::int64_t last_tile) const {
-    for (std::int64_t t = first_tile; t < last_tile; ++t) {
-      const StripSource<T> from{
-          p_.a + t * Tile::rows * p_.a_row_stride + k0_ * p_.a_col_stride, p_.a_row_stride,
-          p_.a_col_stride, rows_of(t), depth_};
-      T* strip = packed_a + (t - first_tile) * Tile::rows * depth_;
-      if (covering_rows<Tile>(from.lines) == Tile::rows) {
-        pack_strip<Tile, Tile::rows>(strip, from);
-      } else {
-        pack_strip<Tile, covering_rows<Tile>(1)>(strip, from);
       }
     }
   }
@@ -188,9 +197,9 @@ class BlockedMatmul {
   Crew crew_;
   const Matmul<T>& p_;
   bool in_place_;
-  std::int64_t row_tiles_, strips_;  // of all C
-  std::int64_t k0_ = 0, depth_ = 0;  // the current block of k
-  std::int64_t strips_per_thread_ = 0, block_strips_ = 0, first_strip_ = 0;
+  std::int64_t all_tiles_, all_strips_;  // of C and B
+  std::int64_t k0_ = 0, depth_ = 0;      // the current block of k
+  std::int64_t strip0_ = 0, strips_ = 0, strips_per_thread_ = 0;  // and of B
 };
 
 /// k == 0: the product is a sum of nothing.

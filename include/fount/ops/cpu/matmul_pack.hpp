@@ -93,12 +93,46 @@ void pack_strip(typename Tile::Element* strip, const StripSource<typename Tile::
   for (std::int64_t k = 0; k < from.depth; ++k) {
     const T* source = from.data + k * from.depth_stride;
     T* step = strip + k * Width;
-    if (from.line_stride == 1 && from.lines == Width) {
-      std::memcpy(step, source, Width * sizeof(T));
-      continue;
-    }
     for (int i = 0; i < from.lines; ++i) step[i] = source[i * from.line_stride];
     for (int i = from.lines; i < Width; ++i) step[i] = T(0);
+  }
+}
+
+/// Packs `count` whole strips of neighbouring lines that are consecutive in memory, all strips
+/// one step of k at a time: reads then run along the lines, which is how memory likes it.
+template <class Tile, int Width>
+void pack_rows(typename Tile::Element* strips, const StripSource<typename Tile::Element>& from,
+               std::int64_t count) {
+  using T = typename Tile::Element;
+  const std::int64_t strip_stride = from.depth * Width;
+  for (std::int64_t k = 0; k < from.depth; ++k) {
+    const T* source = from.data + k * from.depth_stride;
+    T* step = strips + k * Width;
+    for (std::int64_t s = 0; s < count; ++s, source += Width, step += strip_stride) {
+      std::memcpy(step, source, Width * sizeof(T));
+    }
+  }
+}
+
+/// Packs the neighbouring strips that cover `lines` lines. All are Width wide but the last, which
+/// is HalfWidth wide where that is enough; `from.lines` is not used.
+template <class Tile, int Width, int HalfWidth>
+void pack_strips(typename Tile::Element* strips, StripSource<typename Tile::Element> from,
+                 std::int64_t lines) {
+  std::int64_t done = 0;
+  if (from.line_stride == 1 && from.depth_stride != 1) {
+    done = lines / Width;
+    pack_rows<Tile, Width>(strips, from, done);
+    from.data += done * Width;
+  }
+  for (; done * Width < lines; ++done, from.data += Width * from.line_stride) {
+    auto* strip = strips + done * from.depth * Width;
+    from.lines = static_cast<int>(std::min<std::int64_t>(Width, lines - done * Width));
+    if (from.lines > HalfWidth) {
+      pack_strip<Tile, Width>(strip, from);
+    } else {
+      pack_strip<Tile, HalfWidth>(strip, from);
+    }
   }
 }
 

@@ -76,11 +76,10 @@ void layer_norm_backward_row(T* __restrict d_x, T* __restrict d_weight, T* __res
   const T mean = n.mean[row];
   const T rstd = n.rstd[row];
   const T share = T(1) / static_cast<T>(C);
-  const T average =
-      share * lane_sum<T>(C, [=](std::int64_t i) { return d_out[i] * weight[i]; });
+  const T average = share * lane_sum<T>(C, [=](std::int64_t i) { return d_out[i] * weight[i]; });
   const T slope = share * lane_sum<T>(C, [=](std::int64_t i) {
-    return d_out[i] * weight[i] * ((x[i] - mean) * rstd);
-  });
+                    return d_out[i] * weight[i] * ((x[i] - mean) * rstd);
+                  });
   for (std::int64_t i = 0; i < C; ++i) {
     const T h = (x[i] - mean) * rstd;
     const T d = rstd * (d_out[i] * weight[i] - average - h * slope);
@@ -99,9 +98,8 @@ void rms_norm_backward_row(T* __restrict d_x, T* __restrict d_weight, const Norm
   const T* d_out = n.d_out + row * C;
   const T* weight = n.weight;
   const T rstd = n.rstd[row];
-  const T slope = rstd / static_cast<T>(C) * lane_sum<T>(C, [=](std::int64_t i) {
-    return d_out[i] * weight[i] * x[i];
-  });
+  const T slope = rstd / static_cast<T>(C) *
+                  lane_sum<T>(C, [=](std::int64_t i) { return d_out[i] * weight[i] * x[i]; });
   for (std::int64_t i = 0; i < C; ++i) {
     const T h = x[i] * rstd;
     const T d = rstd * (d_out[i] * weight[i] - h * slope);
@@ -144,6 +142,7 @@ void rms_norm_forward(const Cpu& cpu, const NormForward<T>& n) {
 
 template <Real T>
 void layer_norm_backward(const Cpu& cpu, const NormBackward<T>& n) {
+  if (n.rows == 0) return;  // scratch has no elements then, and may be null
   const std::int64_t C = n.hidden_size;
   const std::int64_t chunk = norm_chunk_rows(n.rows);
   parallel_chunks(cpu, n.rows, chunk, [&](std::int64_t begin, std::int64_t end) {
@@ -207,9 +206,8 @@ void rms_norm_heads_backward(const Cpu& cpu, const HeadNormBackward<T>& n) {
       const T* weight = n.weight;
       const T rstd = n.rstd[i];
       for (std::int64_t d = 0; d < D; ++d) d_weight[d] += d_out[d] * x[d] * rstd;
-      const T slope = rstd * rstd / static_cast<T>(D) * lane_sum<T>(D, [=](std::int64_t d) {
-        return d_out[d] * weight[d] * x[d];
-      });
+      const T slope = rstd * rstd / static_cast<T>(D) *
+                      lane_sum<T>(D, [=](std::int64_t d) { return d_out[d] * weight[d] * x[d]; });
       store_each(n.d_x + i / H * n.d_x_stride + i % H * D, 0, D,
                  [=](std::int64_t d) { return rstd * (d_out[d] * weight[d] - x[d] * slope); });
     }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The peak rate of multiply-adds of this machine with the instruction set of the including file,
+// measured: what a share of peak is a share of. It says nothing about memory.
+// Williams et al. 2009, "Roofline: an insightful visual performance model".
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fount/backend/cpu.hpp>
+#include <fount/core/dtype.hpp>
+#include <fount/core/error.hpp>
+#include <fount/core/macros.hpp>
+#include <fount/core/threads.hpp>
+
+namespace fount {
+
+namespace detail {
+inline namespace FOUNT_CPU_NAMESPACE {
+
+// Registers of the instruction set: the accumulators and two operands must fit, and the
+// accumulators must outnumber the multiply-adds in flight (2 pipes of 4 or 5 cycles).
+#if defined(__AVX512F__)
+inline constexpr std::size_t register_bytes = 64;
+inline constexpr std::size_t accumulators = 24;
+#elif defined(__AVX2__)
+inline constexpr std::size_t register_bytes = 32;
+inline constexpr std::size_t accumulators = 12;
+#elif defined(__aarch64__)
+inline constexpr std::size_t register_bytes = 16;
+inline constexpr std::size_t accumulators = 24;
+#else
+inline constexpr std::size_t register_bytes = 16;
+inline constexpr std::size_t accumulators = 12;
+#endif
+
+/// `iterations` multiply-adds on every accumulator; the result keeps the compiler honest.
+template <Real T>
+[[gnu::noinline]] void run_multiply_adds(T* result, T factor, T summand, std::int64_t iterations) {
+  typedef T Register __attribute__((vector_size(register_bytes)));
+  const auto run = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    // Initialised element by element: after a loop over it, g++ would keep the array in memory.
+    Register sums[] = {(Register{} + static_cast<T>(I))...};
+    const Register a = Register{} + factor;
+    const Register b = Register{} + summand;
+    for (std::int64_t i = 0; i < iterations; ++i) ((sums[I] = sums[I] * a + b), ...);
+    Register total = (sums[I] + ...);
+    std::copy_n(reinterpret_cast<const T*>(&total), register_bytes / sizeof(T), result);
+  };
+  run(std::make_index_sequence<accumulators>{});
+}
+
+}  // namespace FOUNT_CPU_NAMESPACE
+}  // namespace detail
+
+inline namespace FOUNT_CPU_NAMESPACE {
+
+/// Floating-point operations a second that the threads of `backend` reach together in a loop of
+/// multiply-adds over registers; takes about 80 ms. The median over many short pieces: other
+/// programs interrupt some of them, and a thread that is left alone at the end runs a few faster.
+template <Real T>
+double measure_peak_flops(const Cpu& backend) {
+  using Clock = std::chrono::steady_clock;
+  // Read at run time: constants would be folded. The sums approach summand / (1 - factor) = 1.
+  volatile T factor_source = T(0.96875);
+  volatile T summand_source = T(0.03125);
+  const T factor = factor_source;
+  const T summand = summand_source;
+  const auto run_seconds = [&](int thread, std::int64_t iterations) {
+    const auto start = Clock::now();
+    detail::run_multiply_adds(reinterpret_cast<T*>(backend.workspace(thread)), factor, summand,
+                              iterations);
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  // Pieces of a fifth to two fifths of a millisecond, found on this thread.
+  std::int64_t iterations = 1024;
+  while (run_seconds(0, iterations) < 2e-4) iterations *= 2;
+  std::vector<double> seconds(static_cast<std::size_t>(backend.threads()) * 256);
+  backend.parallel(static_cast<std::int64_t>(seconds.size()), [&](std::int64_t piece, int thread) {
+    seconds[static_cast<std::size_t>(piece)] = run_seconds(thread, iterations);
+  });
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  const auto lanes = static_cast<double>(detail::register_bytes / sizeof(T));
+  const double flops_per_piece =
+      2.0 * lanes * static_cast<double>(detail::accumulators) * static_cast<double>(iterations);
+  // Threads beyond the processors take turns and add nothing.
+  const int threads = std::min(backend.threads(), available_threads());
+  return flops_per_piece * threads / *middle;
+}
+
+/// @param dtype float32 or float64 @throws ConfigError for any other
+inline double measure_peak_flops(const Cpu& backend, DType dtype) {
+  if (dtype == DType::float32) return measure_peak_flops<float>(backend);
+  if (dtype == DType::float64) return measure_peak_flops<double>(backend);
+  throw ConfigError("measure_peak_flops: found element type " + std::string(name_of(dtype)) +
+                    ", expected float32 or float64; kernels compute in these");
+}
+
+}  // namespace FOUNT_CPU_NAMESPACE
+
+}  // namespace fount
