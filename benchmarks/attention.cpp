@@ -38,18 +38,28 @@ template <fount::Real T>
 void measure(const fount::Cpu& cpu, const Axes& axes, const char* dtype) {
   const auto [B, H, K, S, D, dropout, softcap] = axes;
   const std::int64_t row = std::int64_t{H + 2 * K} * D;
-  fount::ops::AttentionShape shape{
-      .batch_size = B, .num_heads = H, .num_kv_heads = K, .head_dim = D, .num_queries = S,
-      .num_keys = S, .q_stride = row, .k_stride = row, .v_stride = row,
-      .out_stride = std::int64_t{H} * D, .k_batch_stride = row * S, .v_batch_stride = row * S,
-      .softcap = softcap, .dropout = {{}, dropout}};
+  fount::ops::AttentionShape shape{.batch_size = B,
+                                   .num_heads = H,
+                                   .num_kv_heads = K,
+                                   .head_dim = D,
+                                   .num_queries = S,
+                                   .num_keys = S,
+                                   .q_stride = row,
+                                   .k_stride = row,
+                                   .v_stride = row,
+                                   .out_stride = std::int64_t{H} * D,
+                                   .k_batch_stride = row * S,
+                                   .v_batch_stride = row * S,
+                                   .softcap = softcap,
+                                   .dropout = {{}, dropout}};
   const auto tokens = static_cast<std::size_t>(B * S);
   std::vector<T> qkv(tokens * static_cast<std::size_t>(row)), d_qkv(qkv.size());
   std::vector<T> out(tokens * static_cast<std::size_t>(H * D)), d_out(out.size());
   std::vector<T> lse(tokens * static_cast<std::size_t>(H));
   const fount::RandomStream stream{};
   for (std::size_t i = 0; i < qkv.size(); ++i) qkv[i] = static_cast<T>(stream.uniform(i)) - T(0.5);
-  for (std::size_t i = 0; i < out.size(); ++i) d_out[i] = static_cast<T>(stream.uniform(i)) - T(0.5);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    d_out[i] = static_cast<T>(stream.uniform(i)) - T(0.5);
   T* const k = qkv.data() + H * D;
   T* const v = k + K * D;
   const double flops = 2.0 * B * H * (0.5 * S * (S + 1.0)) * D * 1e-9;
@@ -62,10 +72,11 @@ void measure(const fount::Cpu& cpu, const Axes& axes, const char* dtype) {
                                       d_qkv.data() + (H + K) * D, d_out.data(), out.data(),
                                       lse.data(), qkv.data(), k, v);
   });
-  std::printf("%-8s B=%-3d H=%-3d K=%-3d T=%-5d D=%-4d dropout=%.1f softcap=%-3.0f  "
-              "forward %8.3f ms %6.1f GFLOP/s   backward %8.3f ms %6.1f GFLOP/s\n",
-              dtype, B, H, K, S, D, static_cast<double>(dropout), static_cast<double>(softcap),
-              forward * 1e3, 2 * flops / forward, backward * 1e3, 5 * flops / backward);
+  std::printf(
+      "%-8s B=%-3d H=%-3d K=%-3d T=%-5d D=%-4d dropout=%.1f softcap=%-3.0f  "
+      "forward %8.3f ms %6.1f GFLOP/s   backward %8.3f ms %6.1f GFLOP/s\n",
+      dtype, B, H, K, S, D, static_cast<double>(dropout), static_cast<double>(softcap),
+      forward * 1e3, 2 * flops / forward, backward * 1e3, 5 * flops / backward);
 }
 
 }  // namespace
@@ -75,7 +86,7 @@ int main(int argc, char** argv) {
   const fount::Cpu cpu(argc > 1 ? std::atoi(argv[1]) : fount::available_threads());
   std::printf("bench.ops.attention, %d threads, median\n", cpu.threads());
   const Axes table[] = {
-      {12, 4, 4, 64, 32, 0, 0},    {4, 12, 12, 256, 64, 0, 0},   {1, 12, 12, 1024, 64, 0, 0},
+      {12, 4, 4, 64, 32, 0, 0},    {4, 12, 12, 256, 64, 0, 0},    {1, 12, 12, 1024, 64, 0, 0},
       {1, 16, 4, 1024, 128, 0, 0}, {4, 12, 12, 256, 64, 0.1F, 0}, {4, 12, 12, 256, 64, 0, 30.0F},
   };
   for (const Axes& axes : table) measure<float>(cpu, axes, "float32");

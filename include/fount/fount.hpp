@@ -6,7 +6,10 @@
 #include <fount/config/checks.hpp>
 #include <fount/config/precision.hpp>
 #include <fount/config/presets.hpp>
+#include <fount/core/threads.hpp>
 #include <fount/core/units.hpp>
+#include <fount/optim/clip.hpp>
+#include <fount/optim/schedule.hpp>
 #include <fount/train/plan.hpp>
 #include <fount/train/training_model.hpp>
 #include <fount/version.hpp>

@@ -108,8 +108,10 @@ TEST_CASE("an id beyond the vocabulary is found on reading", "[data][shards]") {
   CHECK_NOTHROW(shard.copy(2, 1, 100, ids.data()));
   const std::string huge("\xFF\xFF\xFF\xFF", 4);
   const TokenShard wide(folder.file("wide.bin", llmc(20240801, 7, 1, huge)));
-  CHECK(mentions(message_of<FileError>([&] { wide.copy(0, 1, 128'256, ids.data()); }), "4294967295"));
-  for (const auto& [begin, count] : {std::pair{-1LL, 1LL}, {0LL, 4LL}, {4LL, 0LL}, {3LL, 1LL}, {0LL, -1LL}}) {
+  CHECK(
+      mentions(message_of<FileError>([&] { wide.copy(0, 1, 128'256, ids.data()); }), "4294967295"));
+  for (const auto& [begin, count] :
+       {std::pair{-1LL, 1LL}, {0LL, 4LL}, {4LL, 0LL}, {3LL, 1LL}, {0LL, -1LL}}) {
     CHECK_THROWS_AS(shard.copy(begin, count, 65536, ids.data()), ShapeError);
   }
 }
@@ -167,7 +169,8 @@ TEST_CASE("damaged and foreign files are refused with found, expected and a fix"
 TEST_CASE("offsets beyond 2 GiB are reached", "[data][shards]") {
   const TemporaryFolder folder;
   const std::int64_t count = 1'300'000'000;  // 2.6 GB, almost all of it a hole
-  const auto path = folder.file("big.bin", llmc(20240520, 1, static_cast<std::uint32_t>(count), ""));
+  const auto path =
+      folder.file("big.bin", llmc(20240520, 1, static_cast<std::uint32_t>(count), ""));
   std::filesystem::resize_file(path, static_cast<std::uintmax_t>(1024 + 2 * count));
   {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);

@@ -81,7 +81,8 @@ TEST_CASE("a file is read whole, up to its cap", "[io][files]") {
   const auto path = folder.file("f", content);
   CHECK(read_file(path, 200'000) == content);
   CHECK(read_file(folder.file("empty", ""), 0).empty());
-  CHECK(mentions(message_of<FileError>([&] { read_file(path, 199'999); }), path.string(), "more than"));
+  CHECK(mentions(message_of<FileError>([&] { read_file(path, 199'999); }), path.string(),
+                 "more than"));
   CHECK(mentions(message_of<FileError>([&] { read_file(folder / "gone", 1); }), "gone",
                  "No such file"));
   CHECK_THROWS_AS(read_file(folder.path(), 1), FileError);

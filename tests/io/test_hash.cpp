@@ -13,7 +13,8 @@ TEST_CASE("FNV-1a gives the published values", "[io][hash]") {
 
 TEST_CASE("a hash does not see how its bytes were cut", "[io][hash]") {
   CHECK(Hash64().add("foo").add("").add("bar").value() == hash64("foobar"));
-  CHECK(Hash64().add(std::uint64_t{0x61}).value() == hash64(std::string_view("a\0\0\0\0\0\0\0", 8)));
+  CHECK(Hash64().add(std::uint64_t{0x61}).value() ==
+        hash64(std::string_view("a\0\0\0\0\0\0\0", 8)));
 }
 
 TEST_CASE("hashes go through text and back", "[io][hash]") {

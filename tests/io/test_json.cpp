@@ -47,7 +47,8 @@ TEST_CASE("nesting deeper than the cap is refused before anything is built", "[i
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
   CHECK(mentions(refusal(objects), "deeper"));
   // Brackets inside strings are text.
-  CHECK_NOTHROW(parse_json("[\"" + std::string(1000, '[') + "\\\"" + std::string(1000, '{') + "\"]", "t"));
+  CHECK_NOTHROW(
+      parse_json("[\"" + std::string(1000, '[') + "\\\"" + std::string(1000, '{') + "\"]", "t"));
 }
 
 TEST_CASE("a name twice in one object is refused, in two objects it is not", "[io][json]") {
@@ -65,13 +66,15 @@ TEST_CASE("text that is not UTF-8 is refused in both directions", "[io][json]") 
 
 TEST_CASE("a large object is built in linear time", "[io][json]") {
   std::string text = "{";
-  for (int i = 0; i < 100'000; ++i) text += "\"token" + std::to_string(i) + "\":" + std::to_string(i) + ",";
+  for (int i = 0; i < 100'000; ++i)
+    text += "\"token" + std::to_string(i) + "\":" + std::to_string(i) + ",";
   text.back() = '}';
   CHECK(parse_json(text, "t").size() == 100'000);  // quadratic building takes minutes
 }
 
 TEST_CASE("members of the wrong kind are refused by name", "[io][json]") {
-  const Json json = parse_json(R"({"s":"x","n":7,"f":1.5,"big":18446744073709551615,"neg":-1})", "t");
+  const Json json =
+      parse_json(R"({"s":"x","n":7,"f":1.5,"big":18446744073709551615,"neg":-1})", "t");
   CHECK(json_string(json, "s", "t") == "x");
   CHECK(json_integer(json, "n", "t") == 7);
   CHECK(mentions(message_of<FileError>([&] { json_string(json, "n", "file"); }), "file", "\"n\""));

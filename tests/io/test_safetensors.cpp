@@ -70,19 +70,24 @@ TEST_CASE("safetensors come back as they were written", "[io][safetensors]") {
   CHECK(reader.find("c") == nullptr);
   CHECK(mentions(message_of<FileError>([&] { reader.at("c"); }), "small.safetensors", "'c'"));
   const TensorShape wanted = {3, 2};
-  CHECK(mentions(message_of<FileError>([&] { reader.at("b", wanted); }), "'b'", "[2, 3]", "[3, 2]"));
+  CHECK(
+      mentions(message_of<FileError>([&] { reader.at("b", wanted); }), "'b'", "[2, 3]", "[3, 2]"));
   std::vector<float> five(5);
   CHECK_THROWS_AS(read_values(std::span<float>(five), reader.at("b")), ShapeError);
-  CHECK(mentions(message_of<FileError>([&] { read_values(std::span<float>(five), reader.at("a")); }),
-                 "'a'", "U8"));
+  CHECK(
+      mentions(message_of<FileError>([&] { read_values(std::span<float>(five), reader.at("a")); }),
+               "'a'", "U8"));
 }
 
 TEST_CASE("every float type converts into every other", "[io][safetensors]") {
   const TemporaryFolder folder;
-  const std::vector<double> values = {0.0, -0.0, 1.0, -2.5, 0.1, 65504.0, 3e5, 1e-7, 1e300,
-                                      std::numeric_limits<double>::infinity()};
-  const std::pair<const char*, TensorType> types[] = {
-      {"f64", TensorType::f64}, {"f32", TensorType::f32}, {"f16", TensorType::f16}, {"bf16", TensorType::bf16}};
+  const std::vector<double> values = {
+      0.0,     -0.0, 1.0,  -2.5,  0.1,
+      65504.0, 3e5,  1e-7, 1e300, std::numeric_limits<double>::infinity()};
+  const std::pair<const char*, TensorType> types[] = {{"f64", TensorType::f64},
+                                                      {"f32", TensorType::f32},
+                                                      {"f16", TensorType::f16},
+                                                      {"bf16", TensorType::bf16}};
   SafetensorsWriter writer(folder / "f");
   const auto count = static_cast<std::int64_t>(values.size());
   for (const auto& [name, type] : types) writer.declare(name, type, {count});
@@ -157,6 +162,9 @@ TEST_CASE("hostile safetensors headers are refused", "[io][safetensors]") {
   CHECK(mentions(refusal(folder, assemble(" {}", "")), "'{'"));
   CHECK(mentions(refusal(folder, assemble("{}", "x")), "0 as the header says"));
   CHECK(refusal(folder, assemble("{}", "")).empty());
+  std::string beyond = assemble("{}", "");  // a whole header, but its length says more
+  beyond[0] = 3;
+  CHECK(mentions(refusal(folder, beyond), "a header of 3 bytes in a file of 10"));
   CHECK(refusal(folder, assemble("{}   ", "")).empty());
   const std::string big = "{\"a\":" + std::string(100'000, '[');
   CHECK(mentions(refusal(folder, assemble(big, "")), "deeper"));
@@ -167,14 +175,14 @@ TEST_CASE("hostile safetensors headers are refused", "[io][safetensors]") {
   };
   CHECK(refusal(folder, assemble("{" + entry("\"F32\"", "[4]", "[0,16]") + "}", data)).empty());
   const std::string bad[] = {
-      entry("\"F32\"", "[4]", "[16,0]"),                     // reversed
-      entry("\"F32\"", "[4]", "[0,15]"),                     // not the size of the shape
+      entry("\"F32\"", "[4]", "[16,0]"),  // reversed
+      entry("\"F32\"", "[4]", "[0,15]"),  // not the size of the shape
       entry("\"F32\"", "[4]", "[0,32]"),
-      entry("\"F32\"", "[8]", "[0,32]"),                     // beyond the file
-      entry("\"F32\"", "[3]", "[4,16]"),                     // a hole at the start
-      entry("\"F32\"", "[2]", "[0,8]"),                      // bytes left over
+      entry("\"F32\"", "[8]", "[0,32]"),                      // beyond the file
+      entry("\"F32\"", "[3]", "[4,16]"),                      // a hole at the start
+      entry("\"F32\"", "[2]", "[0,8]"),                       // bytes left over
       entry("\"F32\"", "[8589934592,8589934592]", "[0,16]"),  // 2^66 elements wrap to 0
-      entry("\"F32\"", "[4611686018427387904]", "[0,0]"),    // 2^64 bytes wrap to 0
+      entry("\"F32\"", "[4611686018427387904]", "[0,0]"),     // 2^64 bytes wrap to 0
       entry("\"F32\"", "[-4]", "[0,16]"),
       entry("\"F32\"", "[4.0]", "[0,16]"),
       entry("\"F32\"", "[18446744073709551615]", "[0,16]"),
@@ -189,14 +197,16 @@ TEST_CASE("hostile safetensors headers are refused", "[io][safetensors]") {
       "\"t\":{\"shape\":[4],\"data_offsets\":[0,16]}",
       "\"t\":{\"dtype\":\"F32\",\"data_offsets\":[0,16]}",
       "\"t\":{\"dtype\":\"F32\",\"shape\":[4]}",
-      "\"t\":[]", "\"t\":null", "\"t\":7",
+      "\"t\":[]",
+      "\"t\":null",
+      "\"t\":7",
       entry("\"F32\"", "[4]", "[0,16]") + "," + entry("\"F32\"", "[4]", "[0,16]"),  // twice
       "\"__metadata__\":7," + entry("\"F32\"", "[4]", "[0,16]"),
       "\"__metadata__\":{\"a\":1}," + entry("\"F32\"", "[4]", "[0,16]"),
       "\"s\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}," +
-          entry("\"F32\"", "[3]", "[4,16]"),                 // overlap
+          entry("\"F32\"", "[3]", "[4,16]"),  // overlap
       "\"s\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}," +
-          entry("\"F32\"", "[3]", "[4,16]"),                 // a hole in the middle
+          entry("\"F32\"", "[3]", "[4,16]"),  // a hole in the middle
   };
   for (const std::string& header : bad) {
     CAPTURE(header);

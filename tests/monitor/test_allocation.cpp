@@ -16,17 +16,27 @@ namespace {
 
 std::int64_t allocations = 0;
 
-void* count_and_allocate(std::size_t size) {
+void* count_and_allocate(std::size_t size) noexcept {
   ++allocations;
-  void* memory = std::malloc(size == 0 ? 1 : size);
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* count_and_allocate_or_throw(std::size_t size) {
+  void* memory = count_and_allocate(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 
 }  // namespace
 
-void* operator new(std::size_t size) { return count_and_allocate(size); }
-void* operator new[](std::size_t size) { return count_and_allocate(size); }
+void* operator new(std::size_t size) { return count_and_allocate_or_throw(size); }
+void* operator new[](std::size_t size) { return count_and_allocate_or_throw(size); }
+// These too: what they allocate ends in the operator delete below.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return count_and_allocate(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return count_and_allocate(size);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

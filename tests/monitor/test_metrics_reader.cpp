@@ -90,7 +90,8 @@ TEST_CASE("a torn last line of metrics is passed over", "[monitor][metrics]") {
   for (const std::string tail : {"{", "{\"step\":2,\"val_lo", "{\"step\":2,\"val_loss\":1"}) {
     CHECK(read_metrics(folder.file("m.jsonl", whole + tail)).validations.size() == 1);
   }
-  CHECK(read_metrics(folder.file("m.jsonl", whole + std::string(512, '\0'))).validations.size() == 1);
+  const std::string zeros(512, '\0');
+  CHECK(read_metrics(folder.file("m.jsonl", whole + zeros)).validations.size() == 1);
   // A last line that only lacks its end is whole.
   CHECK(read_metrics(folder.file("m.jsonl", whole + "{\"step\":2,\"val_loss\":1}"))
             .validations.size() == 2);
@@ -101,7 +102,8 @@ TEST_CASE("damaged metrics are an error that names file and line", "[monitor][me
   for (const std::string line : {"{\"step\":2,\"val_lo\n", "hello\n", "[1,2]\n", "3\n",
                                  "{\"val_loss\":2}\n", "{\"step\":\"2\",\"val_loss\":2}\n",
                                  "{\"step\":2,\"val_loss\":\"big\"}\n",
-                                 "{\"step\":2,\"val_loss\":null}\n", "{\"step\":2,\"loss\":[]}\n"}) {
+                                 "{\"step\":2,\"val_loss\":null}\n",
+                                 "{\"step\":2,\"loss\":[]}\n"}) {
     const std::string message = complaint_about(whole + line + whole);
     INFO(line << message);
     CHECK(contains(message, "metrics.jsonl:2'"));

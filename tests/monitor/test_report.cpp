@@ -59,7 +59,6 @@ std::string unbalanced(const std::string& html) {
   return open.empty() ? "" : open.back();
 }
 
-/// Every `<` of a page begins one of its own elements.
 void check_page(const std::string& html) {
   CHECK(html.starts_with("<!DOCTYPE html>"));
   CHECK(html.ends_with("</html>\n"));
@@ -139,7 +138,8 @@ TEST_CASE("a report takes huge counts", "[monitor][report]") {
 }
 
 TEST_CASE("no text of a run can leave its place in the report", "[monitor][report]") {
-  const std::string nasty = "</pre></title></style><script>alert(\"x\")</script>'\n&amp;\xff\x1b\xC3";
+  const std::string nasty =
+      "</pre></title></style><script>alert(\"x\")</script>'\n&amp;\xff\x1b\xC3";
   const std::string html = report_html({.title = nasty, .history = history_of(5),
                                         .samples = {{0, nasty}, {5, nasty}, {6, nasty}},
                                         .config = {{nasty, nasty}}, .machine = {{nasty, nasty}},

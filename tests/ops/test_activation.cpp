@@ -15,8 +15,8 @@ using namespace fount::test;
 
 namespace {
 
-constexpr Activation activations[] = {Activation::gelu_tanh, Activation::gelu_erf,
-                                      Activation::relu, Activation::swiglu};
+constexpr Activation activations[] = {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu,
+                                      Activation::swiglu};
 
 std::int64_t inputs_per_output(Activation activation) {
   return activation == Activation::swiglu ? 2 : 1;
@@ -35,8 +35,8 @@ double expected(Activation activation, const std::vector<double>& x, std::size_t
   const double v = x[i];
   switch (activation) {
     case Activation::gelu_tanh:
-      return 0.5 * v * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) *
-                                      (v + 0.044715 * v * v * v)));
+      return 0.5 * v *
+             (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (v + 0.044715 * v * v * v)));
     case Activation::gelu_erf: return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));
     case Activation::relu: return std::fmax(v, 0.0);
     case Activation::swiglu: {

@@ -34,9 +34,14 @@ struct Case {
   }
 
   void run(const Cpu& cpu, T softcap, T d_scale, bool want_gradient) {
-    ops::cross_entropy<T>(cpu, {.logits = logits.data(), .loss = loss.data(),
-                                .labels = labels.data(), .rows = rows, .vocab_size = vocab,
-                                .stride = stride, .softcap = softcap, .d_scale = d_scale,
+    ops::cross_entropy<T>(cpu, {.logits = logits.data(),
+                                .loss = loss.data(),
+                                .labels = labels.data(),
+                                .rows = rows,
+                                .vocab_size = vocab,
+                                .stride = stride,
+                                .softcap = softcap,
+                                .d_scale = d_scale,
                                 .want_gradient = want_gradient});
   }
 };
@@ -168,8 +173,11 @@ TEST_CASE("the rows of a chunk do not depend on its length", "[ops][cross_entrop
     const std::int64_t rows = std::min<std::int64_t>(10, 33 - first);
     ops::cross_entropy<float>(Cpu(1), {.logits = parts.logits.data() + first * 128,
                                        .loss = parts.loss.data() + first,
-                                       .labels = parts.labels.data() + first, .rows = rows,
-                                       .vocab_size = 65, .stride = 128, .want_gradient = true});
+                                       .labels = parts.labels.data() + first,
+                                       .rows = rows,
+                                       .vocab_size = 65,
+                                       .stride = 128,
+                                       .want_gradient = true});
   }
   CHECK(same_bits(parts.logits, whole.logits));
   CHECK(ops::sum_rows(parts.loss.data(), 33) == ops::sum_rows(whole.loss.data(), 33));

@@ -37,17 +37,23 @@ TEMPLATE_TEST_CASE("embedding adds token, position and token type", "[ops][embed
         const auto positions = random_vector<TestType>(position_rows * C, 2);
         const auto type = random_vector<TestType>(C, 3);
         auto out = nan_vector<TestType>(rows * C);
-        ops::embedding_forward<TestType>(
-            Cpu(2), {.out = out.data(),
-                     .tokens = tokens.data(),
-                     .positions = parts > 0 ? positions.data() : nullptr,
-                     .token_type = parts > 1 ? type.data() : nullptr,
-                     .at = {.ids = ids.data(), .rows = rows, .seq_len = 7, .hidden_size = C,
-                            .position_offset = 2, .first_position = 3}});
+        ops::embedding_forward<TestType>(Cpu(2),
+                                         {.out = out.data(),
+                                          .tokens = tokens.data(),
+                                          .positions = parts > 0 ? positions.data() : nullptr,
+                                          .token_type = parts > 1 ? type.data() : nullptr,
+                                          .at = {.ids = ids.data(),
+                                                 .rows = rows,
+                                                 .seq_len = 7,
+                                                 .hidden_size = C,
+                                                 .position_offset = 2,
+                                                 .first_position = 3}});
         bool right = true;
         for (std::int64_t i = 0; i < rows * C; ++i) {
           const std::int64_t r = i / C, c = i % C;
-          const auto at = [C, c](std::int64_t row) { return static_cast<std::size_t>(row * C + c); };
+          const auto at = [C, c](std::int64_t row) {
+            return static_cast<std::size_t>(row * C + c);
+          };
           TestType wanted = tokens[at(ids[static_cast<std::size_t>(r)])];
           if (parts > 0) wanted += positions[at(2 + 3 + r % 7)];
           if (parts > 1) wanted += type[at(0)];
@@ -80,17 +86,21 @@ TEMPLATE_TEST_CASE("embedding backward adds in the order of the rows, whatever t
       }
       for (const int threads : {1, 2, 3}) {
         auto d_tokens = tokens_before, d_positions = positions_before, d_type = type_before;
-        ops::embedding_backward<TestType>(
-            Cpu(threads),
-            {.d_tokens = d_tokens.data(), .d_positions = d_positions.data(),
-             .d_token_type = d_type.data(), .d_out = d_out.data(),
-             .at = {.ids = ids.data(), .rows = rows, .seq_len = 7, .hidden_size = C,
-                    .position_offset = 2}});
+        ops::embedding_backward<TestType>(Cpu(threads), {.d_tokens = d_tokens.data(),
+                                                         .d_positions = d_positions.data(),
+                                                         .d_token_type = d_type.data(),
+                                                         .d_out = d_out.data(),
+                                                         .at = {.ids = ids.data(),
+                                                                .rows = rows,
+                                                                .seq_len = 7,
+                                                                .hidden_size = C,
+                                                                .position_offset = 2}});
         CHECK(same_bits(d_tokens, tokens));
         CHECK(same_bits(d_positions, positions));
         CHECK(same_bits(d_type, type));
         ops::embedding_backward<TestType>(
-            Cpu(threads), {.d_tokens = d_tokens.data(), .d_out = d_out.data(),
+            Cpu(threads), {.d_tokens = d_tokens.data(),
+                           .d_out = d_out.data(),
                            .at = {.ids = ids.data(), .rows = rows, .hidden_size = C}});
         CHECK(same_bits(d_positions, positions));  // not given, not touched
       }

@@ -28,7 +28,9 @@ std::vector<T> numbers(Count count, unsigned seed) {
 }
 
 /// At (i, j) of a matrix whose rows have `columns` elements.
-std::size_t at(Count i, Count j, Count columns) { return static_cast<std::size_t>(i * columns + j); }
+std::size_t at(Count i, Count j, Count columns) {
+  return static_cast<std::size_t>(i * columns + j);
+}
 
 /// ||a - b|| / ||b||, summed in long double.
 template <class T>

@@ -101,8 +101,8 @@ void run_backward(const Cpu& cpu, const ops::NormBackward<T>& norm, bool centred
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("norms follow their definition, with and without a residual sum",
-                   "[ops][norm]", float, double) {
+TEMPLATE_TEST_CASE("norms follow their definition, with and without a residual sum", "[ops][norm]",
+                   float, double) {
   const double tolerance = sizeof(TestType) == 4 ? 1e-6 : 1e-14;
   const Cpu cpu(2);
   for (const auto rows : row_counts) {
@@ -244,15 +244,26 @@ struct HeadCase {
         scratch(nan_vector<double>(ops::rms_norm_heads_scratch(s))) {}
 
   void forward(const Cpu& cpu, double* to) {
-    ops::rms_norm_heads_forward<double>(cpu, {.out = to, .rstd = rstd.data(), .x = x.data(),
-                                              .weight = weight.data(), .shape = shape,
-                                              .out_stride = stride, .x_stride = stride});
+    ops::rms_norm_heads_forward<double>(cpu, {.out = to,
+                                              .rstd = rstd.data(),
+                                              .x = x.data(),
+                                              .weight = weight.data(),
+                                              .shape = shape,
+                                              .out_stride = stride,
+                                              .x_stride = stride});
   }
   void backward(const Cpu& cpu, double* to, const double* gradient) {
-    ops::rms_norm_heads_backward<double>(
-        cpu, {.d_x = to, .d_weight = d_weight.data(), .d_out = gradient, .x = x.data(),
-              .rstd = rstd.data(), .weight = weight.data(), .scratch = scratch.data(),
-              .shape = shape, .d_x_stride = stride, .d_out_stride = stride, .x_stride = stride});
+    ops::rms_norm_heads_backward<double>(cpu, {.d_x = to,
+                                               .d_weight = d_weight.data(),
+                                               .d_out = gradient,
+                                               .x = x.data(),
+                                               .rstd = rstd.data(),
+                                               .weight = weight.data(),
+                                               .scratch = scratch.data(),
+                                               .shape = shape,
+                                               .d_x_stride = stride,
+                                               .d_out_stride = stride,
+                                               .x_stride = stride});
   }
   bool in_head(std::size_t i) const {
     return static_cast<std::int64_t>(i) % stride < shape.num_heads * shape.head_dim;

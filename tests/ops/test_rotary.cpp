@@ -34,8 +34,8 @@ template <class T>
 void check_against_definition(const RotaryShape& s, float theta, double tolerance) {
   const Cpu cpu(2);
   const auto table = table_of<T>(s.max_positions, s.head_dim, theta);
-  const auto x = random_values<T>(
-      static_cast<std::size_t>(s.batch_size * s.seq_len) * static_cast<std::size_t>(s.stride));
+  const auto x = random_values<T>(static_cast<std::size_t>(s.batch_size * s.seq_len) *
+                                  static_cast<std::size_t>(s.stride));
   auto y = x;
   fount::ops::rotary_forward<T>(cpu, y.data(), table.data(), s);
   const int D = s.head_dim, half = D / 2;
@@ -70,9 +70,13 @@ TEST_CASE("rotary rotates pairs half a head apart by position times frequency",
   for (const int head_dim : {2, 4, 6, 16, 34}) {
     for (const int seq_len : {1, 3, 17}) {
       CAPTURE(head_dim, seq_len);
-      const RotaryShape shape{.batch_size = 2, .seq_len = seq_len, .num_heads = 3,
-                              .head_dim = head_dim, .stride = 5 * head_dim + 1,
-                              .position_offset = 4, .max_positions = 21};
+      const RotaryShape shape{.batch_size = 2,
+                              .seq_len = seq_len,
+                              .num_heads = 3,
+                              .head_dim = head_dim,
+                              .stride = 5 * head_dim + 1,
+                              .position_offset = 4,
+                              .max_positions = 21};
       check_against_definition<float>(shape, 10000.0F, 5e-7);
       check_against_definition<double>(shape, 500000.0F, 1e-14);
     }
@@ -94,8 +98,13 @@ TEST_CASE("rotary makes the product of query and key depend on their distance on
   const auto q = random_values<double>(16);
   const auto product = [&](int query_position, int key_position) {
     auto x = q;
-    RotaryShape shape{.batch_size = 1, .seq_len = 1, .num_heads = 1, .head_dim = D, .stride = D,
-                      .position_offset = query_position, .max_positions = 50};
+    RotaryShape shape{.batch_size = 1,
+                      .seq_len = 1,
+                      .num_heads = 1,
+                      .head_dim = D,
+                      .stride = D,
+                      .position_offset = query_position,
+                      .max_positions = 50};
     fount::ops::rotary_forward<double>(cpu, x.data(), table.data(), shape);
     shape.position_offset = key_position;
     fount::ops::rotary_forward<double>(cpu, x.data() + D, table.data(), shape);
@@ -108,8 +117,13 @@ TEST_CASE("rotary makes the product of query and key depend on their distance on
 }
 
 TEST_CASE("rotary gives the same bits on one, two and three threads", "[ops][rotary][threads]") {
-  const RotaryShape shape{.batch_size = 3, .seq_len = 19, .num_heads = 2, .head_dim = 10,
-                          .stride = 21, .position_offset = 0, .max_positions = 19};
+  const RotaryShape shape{.batch_size = 3,
+                          .seq_len = 19,
+                          .num_heads = 2,
+                          .head_dim = 10,
+                          .stride = 21,
+                          .position_offset = 0,
+                          .max_positions = 19};
   const auto table = table_of<float>(19, 10, 10000.0F);
   const auto x = random_values<float>(3 * 19 * 21);
   std::vector<float> expected;
@@ -125,20 +139,34 @@ TEST_CASE("rotary leaves an empty batch alone", "[ops][rotary]") {
   const Cpu cpu(2);
   const float* no_table = nullptr;
   float* nothing = nullptr;
-  CHECK_NOTHROW(fount::ops::rotary_forward<float>(
-      cpu, nothing, no_table, {.batch_size = 0, .seq_len = 3, .num_heads = 2, .head_dim = 4,
-                               .stride = 8, .position_offset = 0, .max_positions = 3}));
-  CHECK_NOTHROW(fount::ops::rotary_forward<float>(
-      cpu, nothing, no_table, {.batch_size = 3, .seq_len = 0, .num_heads = 2, .head_dim = 4,
-                               .stride = 8, .position_offset = 0, .max_positions = 3}));
+  CHECK_NOTHROW(fount::ops::rotary_forward<float>(cpu, nothing, no_table,
+                                                  {.batch_size = 0,
+                                                   .seq_len = 3,
+                                                   .num_heads = 2,
+                                                   .head_dim = 4,
+                                                   .stride = 8,
+                                                   .position_offset = 0,
+                                                   .max_positions = 3}));
+  CHECK_NOTHROW(fount::ops::rotary_forward<float>(cpu, nothing, no_table,
+                                                  {.batch_size = 3,
+                                                   .seq_len = 0,
+                                                   .num_heads = 2,
+                                                   .head_dim = 4,
+                                                   .stride = 8,
+                                                   .position_offset = 0,
+                                                   .max_positions = 3}));
 }
 
-TEST_CASE("rotary refuses odd heads, short rows, and positions beyond its table",
-          "[ops][rotary]") {
+TEST_CASE("rotary refuses odd heads, short rows, and positions beyond its table", "[ops][rotary]") {
   const Cpu cpu(1);
   std::vector<float> x(64), table(64);
-  const RotaryShape good{.batch_size = 1, .seq_len = 2, .num_heads = 2, .head_dim = 4, .stride = 8,
-                         .position_offset = 1, .max_positions = 3};
+  const RotaryShape good{.batch_size = 1,
+                         .seq_len = 2,
+                         .num_heads = 2,
+                         .head_dim = 4,
+                         .stride = 8,
+                         .position_offset = 1,
+                         .max_positions = 3};
   CHECK_NOTHROW(fount::ops::rotary_forward<float>(cpu, x.data(), table.data(), good));
   const auto refused = [&](auto&& change) {
     RotaryShape shape = good;

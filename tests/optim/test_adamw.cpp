@@ -27,7 +27,9 @@ struct State {
   void step(const Cpu& cpu, const AdamW& rule, const std::vector<T>& gradient,
             const UpdateScalars& scalars) {
     rule.apply(cpu,
-               Segment<T>{weight.data(), gradient.data(), {m.data(), v.data()},
+               Segment<T>{weight.data(),
+                          gradient.data(),
+                          {m.data(), v.data()},
                           static_cast<std::int64_t>(weight.size())},
                scalars);
   }
@@ -49,7 +51,9 @@ struct Reference {
 };
 
 UpdateScalars scalars_of(std::int64_t step) {
-  return {.lr = 1e-2 / static_cast<double>(step), .weight_decay = 0.1, .gradient_scale = 0.7,
+  return {.lr = 1e-2 / static_cast<double>(step),
+          .weight_decay = 0.1,
+          .gradient_scale = 0.7,
           .step = step};
 }
 

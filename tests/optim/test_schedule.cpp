@@ -7,9 +7,9 @@
 
 #include "support/catch.hpp"
 
+using fount::Schedule;
 using fount::optim::LearningRate;
 using fount::optim::parse_schedule;
-using fount::Schedule;
 
 namespace {
 

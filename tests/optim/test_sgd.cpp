@@ -24,10 +24,10 @@ TEMPLATE_TEST_CASE("sgd follows a scalar reference, plain and Nesterov", "[optim
       std::vector<double> speed(weight.size());
       for (std::int64_t step = 1; step <= 5; ++step) {
         const auto gradient = random_vector<TestType>(count, 1 + static_cast<std::uint32_t>(step));
-        rule.apply(Cpu(2),
-                   Segment<TestType>{weight.data(), gradient.data(), {velocity.data(), nullptr},
-                                     count},
-                   {.lr = 0.1, .weight_decay = 0.05, .gradient_scale = 0.5, .step = step});
+        rule.apply(
+            Cpu(2),
+            Segment<TestType>{weight.data(), gradient.data(), {velocity.data(), nullptr}, count},
+            {.lr = 0.1, .weight_decay = 0.05, .gradient_scale = 0.5, .step = step});
         for (std::size_t i = 0; i < wanted.size(); ++i) {
           const double g = 0.5 * static_cast<double>(gradient[i]);
           speed[i] = 0.8 * speed[i] + g;

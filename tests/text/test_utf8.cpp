@@ -22,9 +22,10 @@ TEST_CASE("every code point survives UTF-8, surrogates excepted", "[text][utf8]"
 }
 
 TEST_CASE("what is not UTF-8 is not decoded", "[text][utf8]") {
-  for (const char* bytes : {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC3", "\xC3(", "\xE0\x80\x80",
-                            "\xE0\x9F\xBF", "\xE2\x82", "\xE2(\xA1", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
-                            "\xF0\x90\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"}) {
+  for (const char* bytes :
+       {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC3", "\xC3(", "\xE0\x80\x80", "\xE0\x9F\xBF",
+        "\xE2\x82", "\xE2(\xA1", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF0\x90\x80",
+        "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"}) {
     CAPTURE(bytes);
     CHECK(decode_utf8(bytes, 0).length == 0);
   }

@@ -54,8 +54,8 @@ inline CLI::Option* add_count(CLI::App& app, const std::string& name, std::int64
             auto number = parse_count(text);
             if (!number) number = parse_bytes(text);
             if (!number || *number < 0) {
-              throw CLI::ValidationError(name, "'" + text + "' is not a count; write 500000, 500k " +
-                                                   "or 5M");
+              throw CLI::ValidationError(
+                  name, "'" + text + "' is not a count; write 500000, 500k " + "or 5M");
             }
             target = *number;
           },
@@ -73,7 +73,8 @@ inline Progress progress_lines(std::ostream& err) {
   };
 }
 
-inline void summarise(std::ostream& out, const DatasetMetadata& data, const PrepareOptions& options) {
+inline void summarise(std::ostream& out, const DatasetMetadata& data,
+                      const PrepareOptions& options) {
   Bytes bytes = 0;
   for (const DatasetSource& source : data.sources) bytes += source.bytes;
   out << "text:       " << with_commas(bytes) << " bytes";
@@ -168,9 +169,10 @@ inline ToolVerb stories_verb(CLI::App& program) {
 /// Option names may be spelled with '_' as with '-': --val_fraction is --val-fraction.
 inline std::string normalise_option(std::string argument) {
   if (!argument.starts_with("--")) return argument;
-  std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(
-                                                        std::min(argument.find('='), argument.size())),
-               '_', '-');
+  std::replace(
+      argument.begin(),
+      argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size())),
+      '_', '-');
   return argument;
 }
 
@@ -221,8 +223,9 @@ inline int run_tool(std::vector<std::string> arguments, std::ostream& out, std::
   }
   const std::string name = verb == nullptr ? "fount" : "fount " + arguments.front();
   if (verb == nullptr && !arguments.front().starts_with("-")) {
-    return detail::refuse_usage(err, name, "unknown verb '" + arguments.front() + "'" +
-                                               suggestion(arguments.front(), names));
+    return detail::refuse_usage(
+        err, name,
+        "unknown verb '" + arguments.front() + "'" + suggestion(arguments.front(), names));
   }
   const std::string unknown =
       detail::unknown_option(verb == nullptr ? program : *verb->app, arguments);

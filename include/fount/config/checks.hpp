@@ -62,9 +62,11 @@ template <bool NotNegative> struct SoftcapsAreNotNegative {
   static_assert(NotNegative,
                 "ModelConfig: attention_softcap and logit_softcap must not be negative (0 is off)");
 };
-template <Head H, Mask M, bool TiedEmbeddings> struct HeadAndMaskAre {
+template <Head H, Mask M> struct HeadAndMaskAre {
   static_assert(H == Head::language_model || M == Mask::bidirectional,
                 "ModelConfig: a masked language model looks both ways: use Mask::bidirectional");
+};
+template <Head H, bool TiedEmbeddings> struct HeadAndTiedEmbeddingsAre {
   static_assert(H == Head::language_model || TiedEmbeddings,
                 "ModelConfig: the masked language model's head is tied to the token embedding");
 };
@@ -91,6 +93,7 @@ struct CheckedConfig : check::VocabSizeIs<C.vocab_size>,
                        check::RopeThetaIsPositive<(C.rope_theta > 0)>,
                        check::SoftcapsAreNotNegative<(C.attention_softcap >= 0 &&
                                                       C.logit_softcap >= 0)>,
-                       check::HeadAndMaskAre<C.head, C.mask, C.tied_embeddings> {};
+                       check::HeadAndMaskAre<C.head, C.mask>,
+                       check::HeadAndTiedEmbeddingsAre<C.head, C.tied_embeddings> {};
 
 }  // namespace fount

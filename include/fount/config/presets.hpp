@@ -157,15 +157,15 @@ inline constexpr std::array all = {
     Preset{"mlm-fast", mlm_fast,
            {.batch_size = 64, .learning_rate = 3e-5, .min_lr = 0, .schedule = Schedule::linear,
             .weight_decay = 0.01},
-           0, "BERT kind, masked language model"},
+           279'330, "BERT kind, masked language model"},
     Preset{"mlm-standard", mlm_standard,
            {.batch_size = 32, .learning_rate = 3e-5, .min_lr = 0, .schedule = Schedule::linear,
             .weight_decay = 0.01},
-           0, "BERT kind, masked language model"},
+           540'970, "BERT kind, masked language model"},
     Preset{"mlm-quality", mlm_quality,
            {.batch_size = 16, .learning_rate = 3e-5, .min_lr = 0, .schedule = Schedule::linear,
             .weight_decay = 0.01},
-           0, "BERT kind, masked language model"},
+           824'658, "BERT kind, masked language model"},
     Preset{"gpt2-124m", gpt2_124m, {.warmup_steps = 700}, 124'439'808, "the published GPT-2"},
     Preset{"gpt2-124m-untied", gpt2_124m_untied,
            {.steps = 38'146, .batch_size = 16, .accumulate = 16, .warmup_steps = 700}, 163'037'184,
@@ -192,7 +192,7 @@ inline constexpr std::array all = {
     Preset{"quickstart", quickstart,
            {.steps = 600, .batch_size = 16, .learning_rate = 3e-3, .min_lr = 3e-4,
             .warmup_steps = 40, .beta2 = 0.95, .eval_interval = 100, .eval_batches = 20},
-           0, "learns the built-in stories in a minute"},
+           795'776, "learns the built-in stories in a minute"},
 };
 
 /// The preset of that name, or nothing.

@@ -57,16 +57,21 @@ struct DatasetMetadata {
 };
 
 inline std::string to_json(const DatasetMetadata& data, std::string_view fount_version) {
-  Json json = {{"format", "fount-tokens"}, {"format_version", 1}, {"fount_version", fount_version},
-               {"tokenizer", data.tokenizer}, {"vocab_size", data.vocab_size},
+  Json json = {{"format", "fount-tokens"},
+               {"format_version", 1},
+               {"fount_version", fount_version},
+               {"tokenizer", data.tokenizer},
+               {"vocab_size", data.vocab_size},
                {"tokenizer_hash", to_hex(data.tokenizer_hash)},
                {"dataset_hash", to_hex(data.dataset_hash)},
                {"train_tokens", data.tokens(Split::train)},
                {"validation_tokens", data.tokens(Split::validation)}};
   json["shards"] = Json::array();
   for (const DatasetShard& shard : data.shards) {
-    json["shards"].push_back(Json{{"file", shard.file}, {"split", name_of(shard.split)},
-                                  {"tokens", shard.tokens}, {"bytes", shard.bytes}});
+    json["shards"].push_back(Json{{"file", shard.file},
+                                  {"split", name_of(shard.split)},
+                                  {"tokens", shard.tokens},
+                                  {"bytes", shard.bytes}});
   }
   json["sources"] = Json::array();
   for (const DatasetSource& source : data.sources) {
@@ -101,10 +106,9 @@ inline void check_listed_shard(const std::filesystem::path& path, const DatasetS
   }
   const TokenShard shard(path);
   if (shard.origin().dataset_hash != metadata.dataset_hash || shard.count() != listed.tokens) {
-    throw FileError::content(path.string(), "tokens of data set " +
-                             to_hex(shard.origin().dataset_hash),
-                             "those of " + to_hex(metadata.dataset_hash) + ", as metadata.json says",
-                             fix);
+    throw FileError::content(
+        path.string(), "tokens of data set " + to_hex(shard.origin().dataset_hash),
+        "those of " + to_hex(metadata.dataset_hash) + ", as metadata.json says", fix);
   }
 }
 
@@ -144,15 +148,18 @@ inline DatasetMetadata read_metadata(const std::filesystem::path& folder) {
     const std::string file = json_string(entry, "file", where);
     const std::string split = json_string(entry, "split", where);
     if (!is_plain_name(file) || (split != "train" && split != "val")) {
-      throw FileError::content(where, "the shard \"" + file.substr(0, 80) + "\" of split \"" +
-                               split.substr(0, 40) + "\"", "plain file names of train or val");
+      throw FileError::content(
+          where,
+          "the shard \"" + file.substr(0, 80) + "\" of split \"" + split.substr(0, 40) + "\"",
+          "plain file names of train or val");
     }
     data.shards.push_back({file, split == "train" ? Split::train : Split::validation,
                            json_integer(entry, "tokens", where, 0, max_shard_tokens),
                            json_integer(entry, "bytes", where)});
   }
   for (const Json& entry : json_member(json, "sources", where)) {
-    data.sources.push_back({json_string(entry, "name", where), json_integer(entry, "bytes", where)});
+    data.sources.push_back(
+        {json_string(entry, "name", where), json_integer(entry, "bytes", where)});
   }
   return data;
 }

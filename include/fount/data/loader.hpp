@@ -63,10 +63,10 @@ class Permutation {
 
 struct LoaderOptions {
   std::int64_t seq_len = 0;
-  std::int32_t vocab_size = 0;        // of the model: every id must be below
+  std::int32_t vocab_size = 0;  // of the model: every id must be below
   std::uint64_t seed = 0;
-  bool shuffle = true;                // false: windows in the order of the files
-  std::uint64_t tokenizer_hash = 0;   // shards that name another tokenizer are refused; 0: any
+  bool shuffle = true;               // false: windows in the order of the files
+  std::uint64_t tokenizer_hash = 0;  // shards that name another tokenizer are refused; 0: any
 };
 
 /// Windows of seq_len tokens and their successors, each exactly once per epoch.
@@ -137,16 +137,16 @@ class TokenLoader {
     TokenShard shard(path);
     const ShardOrigin& origin = shard.origin();
     if (origin.vocab_size > options_.vocab_size) {
-      throw FileError::content(path.string(), "tokens of a vocabulary of " +
-                               std::to_string(origin.vocab_size), "at most the model's " +
-                               std::to_string(options_.vocab_size),
+      throw FileError::content(path.string(),
+                               "tokens of a vocabulary of " + std::to_string(origin.vocab_size),
+                               "at most the model's " + std::to_string(options_.vocab_size),
                                "use a model with a larger vocab_size or prepare the data anew");
     }
     if (options_.tokenizer_hash != 0 && origin.tokenizer_hash != 0 &&
         origin.tokenizer_hash != options_.tokenizer_hash) {
-      throw FileError::content(path.string(), "tokens of tokenizer " +
-                               to_hex(origin.tokenizer_hash), "tokenizer " +
-                               to_hex(options_.tokenizer_hash),
+      throw FileError::content(path.string(),
+                               "tokens of tokenizer " + to_hex(origin.tokenizer_hash),
+                               "tokenizer " + to_hex(options_.tokenizer_hash),
                                "prepare the data with the tokenizer of the model");
     }
     const std::string name = path.filename().string();

@@ -36,7 +36,7 @@ struct PrepareOptions {
   std::filesystem::path input;     // a text file, a folder of .txt files, or "-": standard input
   std::string tokenizer = "char";  // "char" or "byte"
   std::filesystem::path output;
-  double val_fraction = 0.1;       // the last part of the text becomes validation data
+  double val_fraction = 0.1;  // the last part of the text becomes validation data
   std::int64_t shard_tokens = 100'000'000;
   bool split_at_documents = false;  // move the cut to the next blank line
   bool overwrite = false;
@@ -129,8 +129,8 @@ class ShardSetWriter {
     if (!shard_) return;
     shard_->finish();
     const std::int64_t count = shard_->count();
-    shards_->push_back({name_, split_, count,
-                        ShardHeader::bytes + count * (origin_.vocab_size > 65536 ? 4 : 2)});
+    shards_->push_back(
+        {name_, split_, count, ShardHeader::bytes + count * (origin_.vocab_size > 65536 ? 4 : 2)});
     shard_.reset();
   }
 
@@ -189,7 +189,8 @@ inline std::uint64_t dataset_hash(const TextSources& texts, std::size_t cut,
 
 inline void check_options(const PrepareOptions& options) {
   if (options.tokenizer != "char" && options.tokenizer != "byte") {
-    throw ConfigError("prepare: tokenizer '" + options.tokenizer + "' is not known; use char or byte");
+    throw ConfigError("prepare: tokenizer '" + options.tokenizer +
+                      "' is not known; use char or byte");
   }
   if (!(options.val_fraction >= 0.0 && options.val_fraction < 1.0)) {
     throw ConfigError("prepare: val-fraction is " + std::to_string(options.val_fraction) +
@@ -308,8 +309,7 @@ inline DatasetMetadata prepare(const PrepareOptions& options, const Progress& pr
                          shards, progress);
   }
   found.tokenizer->save(output.staging());
-  write_file_atomically(output.staging() / DatasetMetadata::file_name,
-                        to_json(metadata, version));
+  write_file_atomically(output.staging() / DatasetMetadata::file_name, to_json(metadata, version));
   output.publish(metadata);
   return metadata;
 }

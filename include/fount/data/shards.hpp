@@ -27,8 +27,8 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 
 /// 256 words of 32 bits before the tokens. llm.c reads the first three.
 struct ShardHeader {
-  static constexpr std::uint32_t magic16 = 20240520;  // version 1, uint16 tokens
-  static constexpr std::uint32_t magic32 = 20240801;  // version 7, uint32 tokens
+  static constexpr std::uint32_t magic16 = 20240520;     // version 1, uint16 tokens
+  static constexpr std::uint32_t magic32 = 20240801;     // version 7, uint32 tokens
   static constexpr std::uint32_t our_mark = 0x31544E46;  // "FNT1": words 16 to 21 are ours
   static constexpr Bytes bytes = 1024;
 
@@ -69,12 +69,12 @@ namespace detail {
 /// The error for an id outside the vocabulary, in a file or on its way into one.
 inline FileError token_outside(const std::filesystem::path& shard, std::int64_t offset,
                                std::int64_t id, std::int64_t vocab_size) {
-  return FileError::content(shard.string(),
-                            "token id " + std::to_string(id) + " at token " + std::to_string(offset),
-                            "ids from 0 to " + std::to_string(vocab_size - 1) +
-                                " (the vocabulary has " + std::to_string(vocab_size) + " tokens)",
-                            "the data were prepared for another vocabulary, or are damaged; "
-                            "prepare them again");
+  return FileError::content(
+      shard.string(), "token id " + std::to_string(id) + " at token " + std::to_string(offset),
+      "ids from 0 to " + std::to_string(vocab_size - 1) + " (the vocabulary has " +
+          std::to_string(vocab_size) + " tokens)",
+      "the data were prepared for another vocabulary, or are damaged; "
+      "prepare them again");
 }
 
 }  // namespace detail
@@ -178,8 +178,8 @@ class TokenShard {
       throw ShapeError("'" + path().string() + "': tokens " + std::to_string(begin) + " to " +
                        std::to_string(begin + count) + " of " + std::to_string(count_));
     }
-    const std::uint32_t largest = wide_ ? widen<std::uint32_t>(begin, count, out)
-                                        : widen<std::uint16_t>(begin, count, out);
+    const std::uint32_t largest =
+        wide_ ? widen<std::uint32_t>(begin, count, out) : widen<std::uint16_t>(begin, count, out);
     if (largest < static_cast<std::uint32_t>(vocab_size)) return;
     for (std::int64_t i = begin; i < begin + count; ++i) {
       if (token(i) >= static_cast<std::uint32_t>(vocab_size)) {
@@ -212,8 +212,8 @@ class TokenShard {
 
   void read_header(bool wide) {
     if (bytes() < ShardHeader::bytes) {
-      damaged(std::to_string(bytes()) + " bytes", "a header of " +
-              std::to_string(ShardHeader::bytes) + " bytes");
+      damaged(std::to_string(bytes()) + " bytes",
+              "a header of " + std::to_string(ShardHeader::bytes) + " bytes");
     }
     ShardHeader header;
     std::memcpy(header.words.data(), file_.bytes().data(), sizeof header.words);
@@ -228,7 +228,8 @@ class TokenShard {
     const Bytes expected = ShardHeader::bytes + count_ * width();
     if (bytes() != expected) {
       damaged(std::to_string(bytes()) + " bytes", std::to_string(expected) + " for the " +
-              std::to_string(count_) + " tokens of its header");
+                                                      std::to_string(count_) +
+                                                      " tokens of its header");
     }
     if (header.mark() != ShardHeader::our_mark) return;
     const std::uint32_t vocab_size = header.vocab_size();
@@ -242,12 +243,12 @@ class TokenShard {
   /// A file without header has nothing to check but its length, so known strangers are named.
   void refuse_foreign(std::uint32_t first) const {
     static constexpr std::pair<std::uint32_t, std::string_view> strangers[] = {
-        {20240326, "an llm.c model"},         {20240803, "an llm.c model"},
-        {20240328, "an llm.c tokenizer"},     {20240522, "an llm.c multiple-choice evaluation"},
+        {20240326, "an llm.c model"},          {20240803, "an llm.c model"},
+        {20240328, "an llm.c tokenizer"},      {20240522, "an llm.c multiple-choice evaluation"},
         {20240527, "an llm.c training state"}, {0x88D83401, "a shard with swapped bytes"},
-        {0x04034B50, "a zip archive"},        {0x31524150, "a parquet file"},
-        {0x49444D4D, "a Megatron index"},     {0x4D554E93, "a NumPy array"},
-        {0x46554747, "a GGUF model"},         {0xFD2FB528, "zstd-compressed data"}};
+        {0x04034B50, "a zip archive"},         {0x31524150, "a parquet file"},
+        {0x49444D4D, "a Megatron index"},      {0x4D554E93, "a NumPy array"},
+        {0x46554747, "a GGUF model"},          {0xFD2FB528, "zstd-compressed data"}};
     const std::string_view text = file_.text();
     std::string_view found;
     for (const auto& [magic, name] : strangers) {
@@ -260,7 +261,8 @@ class TokenShard {
       throw FileError::content(path().string(), found, expected, "name another file");
     }
     if (bytes() % 2 != 0) {
-      damaged(std::to_string(bytes()) + " bytes and no header", expected + " (16-bit ids: an even size)");
+      damaged(std::to_string(bytes()) + " bytes and no header",
+              expected + " (16-bit ids: an even size)");
     }
   }
 

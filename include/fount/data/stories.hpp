@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The built-in text of the quick start: endless short stories, and a recogniser for their sentences.
+// The built-in text of the quick start: endless short stories, and a recogniser of their sentences.
 // A story depends on its seed and its number alone, on every compiler and every platform.
-// The words, sentences and plots are data in story_grammar.hpp; nothing about English is decided here.
+// The words, sentences and plots are in story_grammar.hpp; nothing about English is decided here.
 
 #pragma once
 
@@ -22,8 +22,25 @@
 namespace fount::data {
 namespace detail {
 
-/// The story tables, read once into numbers. Words and marks are `tokens`; table rows are `rows` and say
-/// what to generate; categories own the `productions` and say what to recognise.
+/// Whether every bracket that opens in an alternative closes in it, and none closes unopened.
+consteval bool brackets_match(std::span<const StoryRow> rows) {
+  for (const StoryRow& row : rows) {
+    int open = 0;
+    for (const char c : row.text) {
+      open += c == '(' ? 1 : c == ')' ? -1 : 0;
+      if (open < 0 || (c == '|' && open != 0)) return false;
+    }
+    if (open != 0) return false;
+  }
+  return true;
+}
+static_assert(brackets_match(kStoryPhrases) && brackets_match(kStorySentences) &&
+                  brackets_match(kStoryPlotSentences),
+              "story_grammar: brackets must match within each alternative, because every pair of "
+              "them is one production of the recogniser");
+
+/// The story tables, read once into numbers. Words and marks are `tokens`; table rows are `rows`
+/// and say what to generate; categories own the `productions` and say what to recognise.
 class StoryGrammar {
  public:
   struct Symbol {
@@ -43,26 +60,17 @@ class StoryGrammar {
     bool operator==(const Part&) const = default;
   };
   using Production = std::vector<Part>;
-  static constexpr int kMaxCategories = 64;  // a word's categories are the bits of one integer
+  static constexpr int kMaxCategories = 64;  // a token's categories are the bits of one integer
 
   StoryGrammar() {
-    for (const StoryRow& row : kStoryWordClasses) {
-      for (const std::string_view word : split(row.text, ' ')) class_of_.push_back({word, row.category});
-    }
-    for (const StoryRow& row : kStoryWordLists) {
-      for (const std::string_view word : split(row.text, ' ')) class_of_.push_back({word, row.category});
-    }
-    const auto tables = {std::span<const StoryRow>(kStoryWordLists), std::span<const StoryRow>(kStoryPhrases),
-                         std::span<const StoryRow>(kStorySentences),
-                         std::span<const StoryRow>(kStoryPlotSentences), std::span<const StoryRow>(kStoryPlots)};
-    for (const auto table : tables) {
-      for (const StoryRow& row : table) row_names_.push_back(row);
-    }
-    rows_.resize(row_names_.size());
-    for (const StoryRow& row : kStoryWordClasses) {
-      for (const std::string_view word : split(row.text, ' ')) add_word(row.category, word);
-    }
-    for (std::size_t r = 0; r < row_names_.size(); ++r) read_row(r, r < kStoryWordLists.size());
+    for (const StoryRow& row : kStoryWordClasses) add_words(row);
+    for (const StoryRow& row : kStoryWordLists) add_words(row);
+    const auto tables = {
+        std::span<const StoryRow>(kStoryWordLists), std::span<const StoryRow>(kStoryPhrases),
+        std::span<const StoryRow>(kStorySentences), std::span<const StoryRow>(kStoryPlotSentences),
+        std::span<const StoryRow>(kStoryPlots)};
+    for (const auto table : tables) texts_.insert(texts_.end(), table.begin(), table.end());
+    for (const StoryRow& text : texts_) rows_.push_back(read_row(text));
     for (std::size_t t = 0; t < tokens_.size(); ++t) sorted_tokens_.push_back(static_cast<int>(t));
     std::sort(sorted_tokens_.begin(), sorted_tokens_.end(),
               [this](int a, int b) { return token(a) < token(b); });
@@ -70,7 +78,9 @@ class StoryGrammar {
 
   std::string_view token(int id) const { return tokens_[static_cast<std::size_t>(id)]; }
   const Row& row(int id) const { return rows_[static_cast<std::size_t>(id)]; }
-  std::uint64_t categories_of(int token) const { return categories_of_[static_cast<std::size_t>(token)]; }
+  std::uint64_t categories_of(int token) const {
+    return categories_of_[static_cast<std::size_t>(token)];
+  }
   std::span<const Production> productions(int category) const {
     return productions_[static_cast<std::size_t>(category)];
   }
@@ -112,10 +122,9 @@ class StoryGrammar {
     return static_cast<int>(items.size()) - 1;
   }
   int row_id(std::string_view name) const {
-    for (std::size_t r = 0; r < row_names_.size(); ++r) {
-      if (row_names_[r].name == name) return static_cast<int>(r);
-    }
-    return -1;
+    const auto at = std::find_if(texts_.begin(), texts_.end(),
+                                 [name](const StoryRow& row) { return row.name == name; });
+    return at == texts_.end() ? -1 : static_cast<int>(at - texts_.begin());
   }
   int category(std::string_view name) {
     const int id = intern(categories_, name);
@@ -125,12 +134,17 @@ class StoryGrammar {
   int add_token(std::string_view text) {
     const int id = intern(tokens_, text);
     categories_of_.resize(tokens_.size());
+    parts_of_speech_.resize(tokens_.size(), -1);
     return id;
   }
-  int add_word(std::string_view category_name, std::string_view word) {
-    const int id = add_token(word);
-    categories_of_[static_cast<std::size_t>(id)] |= std::uint64_t{1} << category(category_name);
-    return id;
+  /// The first category that a word is listed under is its part of speech when written out.
+  void add_words(const StoryRow& row) {
+    const int id = category(row.category);
+    for (const std::string_view word : split(row.text, ' ')) {
+      const auto token = static_cast<std::size_t>(add_token(word));
+      categories_of_[token] |= std::uint64_t{1} << id;
+      if (parts_of_speech_[token] < 0) parts_of_speech_[token] = id;
+    }
   }
   void add_production(int category, const Production& production) {
     auto& known = productions_[static_cast<std::size_t>(category)];
@@ -138,20 +152,17 @@ class StoryGrammar {
     if (!circular && find(known, production) < 0) known.push_back(production);
   }
 
-  void read_row(std::size_t r, bool is_word_list) {
-    const StoryRow& text = row_names_[r];
-    Row& row = rows_[r];
-    row.is_sentence = text.category == "Sentence";
-    row.is_plot = text.category == "Story";
-    if (is_word_list) {
-      for (const std::string_view word : split(text.text, ' ')) {
-        row.alternatives.push_back({{false, add_word(text.category, word), -1}});
-      }
-      return;
+  Row read_row(const StoryRow& text) {
+    Row row{.is_sentence = text.category == "Sentence",
+            .is_plot = text.category == "Story",
+            .alternatives = {}};
+    const bool is_word_list = &text - texts_.data() < std::ssize(kStoryWordLists);
+    for (const std::string_view alternative : split(text.text, is_word_list ? ' ' : '|')) {
+      row.alternatives.push_back(is_word_list
+                                     ? Alternative{{false, find(tokens_, alternative), -1}}
+                                     : read_alternative(category(text.category), alternative));
     }
-    for (const std::string_view alternative : split(text.text, '|')) {
-      row.alternatives.push_back(read_alternative(category(text.category), alternative));
-    }
+    return row;
   }
 
   /// Reads one template: symbols in order for the generator, one production for each bracket.
@@ -190,25 +201,21 @@ class StoryGrammar {
     if (row >= 0) {
       const int slot = dot == std::string_view::npos ? -1 : intern(slots_, symbol.substr(dot + 1));
       alternative.push_back({true, row, slot});
-      production.push_back({true, category(row_names_[static_cast<std::size_t>(row)].category)});
+      production.push_back({true, category(texts_[static_cast<std::size_t>(row)].category)});
       return;
     }
     const int token = add_token(symbol);
     alternative.push_back({false, token, -1});
-    const auto known = std::find_if(class_of_.begin(), class_of_.end(),
-                                    [symbol](const auto& entry) { return entry.first == symbol; });
-    if (known == class_of_.end()) {
-      production.push_back({false, token});
-    } else {
-      production.push_back({true, category(known->second)});
-    }
+    const int part_of_speech = parts_of_speech_[static_cast<std::size_t>(token)];
+    const bool has_one = part_of_speech >= 0;
+    production.push_back({has_one, has_one ? part_of_speech : token});
   }
 
-  std::vector<std::pair<std::string_view, std::string_view>> class_of_;  // word written out -> category
-  std::vector<StoryRow> row_names_;
+  std::vector<StoryRow> texts_;
   std::vector<Row> rows_;
   std::vector<std::string_view> tokens_;
-  std::vector<std::uint64_t> categories_of_;
+  std::vector<std::uint64_t> categories_of_;  // by token
+  std::vector<int> parts_of_speech_;          // by token; -1: none
   std::vector<int> sorted_tokens_;
   std::vector<std::string_view> slots_;
   std::vector<std::string_view> categories_;
@@ -220,22 +227,17 @@ inline const StoryGrammar& story_grammar() {
   return grammar;
 }
 
-/// One sentence as text: spaces between words, none before a mark, capitals at the start and after `<`.
+/// One sentence as text: a space between words and none before a mark, a capital at the start and
+/// after an opening quote.
 inline std::string write_story_sentence(std::span<const int> tokens) {
-  const StoryGrammar& grammar = story_grammar();
   std::string text;
   bool space = false;
   bool capital = true;
   for (const int id : tokens) {
-    const std::string_view token = grammar.token(id);
-    const bool closes = token == ">" || token == "," || token == "." || token == "!" || token == "?";
-    if (space && !closes) text += ' ';
-    if (token == "<" || token == ">") {
-      text += '"';
-    } else {
-      text += token;
-    }
-    const std::size_t first = text.size() - token.size();
+    const std::string_view token = story_grammar().token(id);
+    if (space && std::string_view(">,.!?").find(token) == std::string_view::npos) text += ' ';
+    const std::size_t first = text.size();
+    text += token == "<" || token == ">" ? "\"" : token;
     if (capital && text[first] >= 'a' && text[first] <= 'z') {
       text[first] = static_cast<char>(text[first] - 'a' + 'A');
     }
@@ -301,8 +303,8 @@ class StoryTeller {
     sentence_.clear();
   }
 
-  /// Words and sentences are Zipf distributed: the k-th of a row is drawn 1/(k + 3) as often, so that
-  /// a model meets most words often and a few seldom, as in any text. Plots are drawn evenly.
+  /// Words and sentences are Zipf distributed: the k-th of a row is drawn 1/(k + 3) as often, so
+  /// that a model meets most words often and a few seldom, as in any text. Plots are drawn evenly.
   std::size_t draw(const StoryGrammar::Row& row) {
     constexpr std::uint64_t kScale = 1'000'000;
     const auto weight = [&](std::size_t k) { return row.is_plot ? kScale : kScale / (k + 3); };
@@ -314,7 +316,8 @@ class StoryTeller {
     return choice;
   }
 
-  /// The word a slot holds: drawn when first asked for, and never one that another slot holds already.
+  /// The word a slot holds: drawn when first asked for, and never one that another slot holds
+  /// already.
   std::size_t bound(int row_id, int slot) {
     const StoryGrammar::Row& row = grammar_.row(row_id);
     if (row.alternatives.size() == 2) return bound(grammar_.name_row(), slot) % 2;
@@ -337,18 +340,18 @@ class StoryTeller {
   std::string text_;
 };
 
-/// Which stretches of one sentence form which category: a recursive transition network with a memory, so
-/// each (category, position) is worked out once and the time is bounded by the sentence's length.
+/// Which stretches of one sentence form which category: a recursive transition network with a
+/// memory, so each (category, position) is worked out once and the time is bounded by the
+/// sentence's length.
 class StoryParser {
  public:
   static constexpr std::size_t kMaxTokens = 63;  // positions are the bits of one integer
 
   explicit StoryParser(std::span<const int> tokens)
-      : tokens_(tokens), memory_(static_cast<std::size_t>(grammar_.num_categories()) * (tokens.size() + 1)) {}
+      : tokens_(tokens),
+        memory_(static_cast<std::size_t>(grammar_.num_categories()) * (tokens.size() + 1)) {}
 
-  bool is_sentence() {
-    return (ends(grammar_.sentence_category(), 0) >> tokens_.size() & 1U) != 0;
-  }
+  bool is_sentence() { return (ends(grammar_.sentence_category(), 0) >> tokens_.size() & 1U) != 0; }
 
  private:
   /// Bit p is set if the category can span the tokens from `begin` up to, not including, p.
@@ -413,7 +416,8 @@ class StoryStream {
  public:
   StoryStream(std::uint64_t seed, std::int64_t bytes) : seed_(seed), bytes_(bytes) {}
 
-  /// The next piece of text: a story with its newline, and before it the blank line; nothing at the end.
+  /// The next piece of text: a story with its newline, and before it the blank line; nothing at the
+  /// end.
   std::optional<std::string> next() {
     if (written_ >= bytes_) return std::nullopt;
     std::string piece = (index_ == 0 ? "" : "\n") + story(seed_, index_) + "\n";
@@ -448,7 +452,8 @@ inline std::vector<std::string_view> story_words() {
 /// Whether a story can hold this word, as spelled in the middle or at the start of a sentence.
 inline bool is_story_word(std::string_view word) { return detail::find_story_word(word) >= 0; }
 
-/// Whether this is one whole sentence of the story grammar: words, marks, quotes, spaces and capitals.
+/// Whether this is one whole sentence of the story grammar: words, marks, quotes, spaces and
+/// capitals.
 inline bool parses_as_story_sentence(std::string_view sentence) {
   std::vector<int> tokens;
   bool in_quotes = false;
@@ -472,11 +477,12 @@ inline bool parses_as_story_sentence(std::string_view sentence) {
     tokens.push_back(token);
     at = end;
   }
-  return detail::write_story_sentence(tokens) == sentence && detail::StoryParser(tokens).is_sentence();
+  return detail::write_story_sentence(tokens) == sentence &&
+         detail::StoryParser(tokens).is_sentence();
 }
 
-/// The sentences of a text, without the space between them: each ends with `.`, `!` or `?`, a closing quote
-/// included, before a space that no small letter follows, or at the end of its line.
+/// The sentences of a text, without the space between them: each ends with `.`, `!` or `?`, a
+/// closing quote included, before a space that no small letter follows, or at the end of its line.
 inline std::vector<std::string_view> split_story_sentences(std::string_view text) {
   std::vector<std::string_view> sentences;
   const auto add = [&](std::size_t begin, std::size_t end) {

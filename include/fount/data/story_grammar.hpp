@@ -28,9 +28,9 @@ struct StoryRow {
   std::string_view text;
 };
 
-/// Words to choose from, frequent ones first. A list of two (he, she) follows the gender of the name
-/// in its slot: the names alternate between boys and girls. A noun that can be the subject of a
-/// template is rarely an object too, which makes the language easy to learn from a few words back.
+/// Words to choose from, frequent ones first. A list of two (he, she) follows the gender of the
+/// name in its slot: the names alternate between boys and girls. A noun that is a subject in one
+/// template is seldom an object in another, so that a model that sees a few words back can tell.
 inline constexpr std::array kStoryWordLists = {
     StoryRow{"Name", "Name",
              "Tom Mia Ben Lily Sam Anna Max Zoe Leo Nina Jack Ruby Finn Kate Gus Emma Dan Rosa Ned "
@@ -91,7 +91,7 @@ inline constexpr std::array kStoryWordLists = {
 /// neither these lists nor those above stands for itself alone.
 inline constexpr std::array kStoryWordClasses = {
     StoryRow{"Subj", "", "I we they"},
-    StoryRow{"NP", "", "it you me one"},
+    StoryRow{"NP", "", "it you me"},
     StoryRow{"Det", "", "the a my some that"},
     StoryRow{"Prep", "", "in on by under behind over from with at past along for up"},
     StoryRow{"Away", "", "home away down out together again around"},
@@ -112,12 +112,15 @@ inline constexpr std::array kStoryWordClasses = {
     StoryRow{"VerbT", "",
              "had took gave saw found lost met heard opened shared fixed told hugged put followed "
              "carried brought ate"},
-    StoryRow{"InfT", "", "find help reach make carry fix teach see bring use ask follow watch shake "
+    StoryRow{"InfT", "",
+             "find help reach make carry fix teach see bring use ask follow watch shake "
              "share eat"},
     StoryRow{"InfI", "", "sleep go come look try cry sit stop worry"},
-    StoryRow{"Adj", "", "hard hungry tired tall high heavy gone stuck free dark ready wrong sorry mine best"},
-    StoryRow{"Noun", "", "sun wind sky rain tree fire door back rope ladder voice way bite dream friend water glue "
-             "string song hill"},
+    StoryRow{"Adj", "",
+             "hard hungry tired tall high heavy gone stuck free dark ready wrong sorry mine best"},
+    StoryRow{"Noun", "",
+             "sun wind sky rain tree fire door back rope ladder voice way bite dream friend water "
+             "glue string song hill"},
     StoryRow{"Plural", "", "friends days"},
 };
 
@@ -147,9 +150,10 @@ inline constexpr std::array kStoryPhrases = {
 /// Sentences of no particular plot. Every alternative is one sentence with its end mark.
 inline constexpr std::array kStorySentences = {
     // Who the story is about.
-    StoryRow{"Sentence", "Opening",
-             "(Lead once upon a time) , (C there was HeroKind) . | (C there once was HeroKind) . | "
-             "(C HeroName (VP was (NP a Nature Child.hero who (VP lived (PP by (NP the Beside)))))) ."},
+    StoryRow{
+        "Sentence", "Opening",
+        "(Lead once upon a time) , (C there was HeroKind) . | (C there once was HeroKind) . | "
+        "(C HeroName (VP was (NP a Nature Child.hero who (VP lived (PP by (NP the Beside)))))) ."},
     StoryRow{"Sentence", "About",
              "(C Hero (VP loved to (Inf Game.a) and (Inf Game.b))) . | "
              "(C Hero (VP lived (PP in (NP a Home (PP by (NP the Beside)))))) . | "
@@ -166,15 +170,17 @@ inline constexpr std::array kStorySentences = {
              "soon (C Hero (VP met NewPal)) . | (Lead just then) , (C Hero (VP saw NewPal)) ."},
     StoryRow{"Sentence", "AskWhy",
              "< (Q why are you so Sad) ? > PalAsked . | < (Q what is wrong) ? > PalAsked ."},
-    StoryRow{"Sentence", "HelpMe",
-             "< (Q can you (Inf help me)) ? > HeroAsked . | < (L please (Inf help me)) ! > HeroSaid ."},
+    StoryRow{
+        "Sentence", "HelpMe",
+        "< (Q can you (Inf help me)) ? > HeroAsked . | < (L please (Inf help me)) ! > HeroSaid ."},
     StoryRow{"Sentence", "PalHelps",
              "< (L yes , (L I (PV can (Inf help you)))) , > PalSaid . | "
              "< (L do not (Inf worry)) , > PalSaid . | "
              "(C ThePal (VP answered)) , < (L I (PV will (Inf help you))) . >"},
-    StoryRow{"Sentence", "HeroThanks",
-             "< (L thank you) , Name.pal ! > HeroSaid . | < (L you (PV are so Nice)) ! > HeroSaid . | "
-             "(C Hero (VP hugged it (When Num times))) ."},
+    StoryRow{
+        "Sentence", "HeroThanks",
+        "< (L thank you) , Name.pal ! > HeroSaid . | < (L you (PV are so Nice)) ! > HeroSaid . | "
+        "(C Hero (VP hugged (NP Name.pal) (When Num times))) ."},
     StoryRow{"Sentence", "HeroSad",
              "(C Hero (VP was so Sad)) . | "
              "(C Hero (VP sat (PP by (NP the Beside)) and (VP cried))) . | "
@@ -200,7 +206,8 @@ inline constexpr std::array kStorySentences = {
 inline constexpr std::array kStoryPlotSentences = {
     // A toy is lost and found.
     StoryRow{"Sentence", "Treasure",
-             "(C Hero (VP had AToy)) . | (C Hero (VP had (NP a Look.look Toy.thing (PP from HisKin)))) ."},
+             "(C Hero (VP had AToy)) . | (C Hero (VP had (NP a Look.look Toy.thing (PP from "
+             "HisKin)))) ."},
     StoryRow{"Sentence", "Beloved",
              "(C Hero (VP loved it so much)) . | (C it (VP was Nicer than (NP a Cloud))) . | "
              "(C it (VP was (NP the best Toy.thing))) ."},
@@ -224,9 +231,10 @@ inline constexpr std::array kStoryPlotSentences = {
     StoryRow{"Sentence", "SearchTogether",
              "so (C they (VP looked (PP in (NP the Inside)) and (PP by (NP the Beside)))) . | "
              "(C they (VP looked (PP for it) all day)) ."},
-    StoryRow{"Sentence", "FindToy",
-             "AtLast , (C they (VP found it (PP under (NP the Spot)))) . | "
-             "AtLast , (C they (VP looked (PP behind (NP the Spot)))) , and (C there it (VP was)) ."},
+    StoryRow{
+        "Sentence", "FindToy",
+        "AtLast , (C they (VP found it (PP under (NP the Spot)))) . | "
+        "AtLast , (C they (VP looked (PP behind (NP the Spot)))) , and (C there it (VP was)) ."},
 
     // A fruit hangs too high.
     StoryRow{"Sentence", "SeeFruit",
@@ -245,9 +253,11 @@ inline constexpr std::array kStoryPlotSentences = {
              "< (L (Inf sit (PP on (NP my back)))) , > PalSaid . | "
              "< (L I (PV can (Inf shake (NP the tree)))) , > PalSaid . | "
              "< (L we (PV must (Inf use (NP a ladder)))) , > PalSaid ."},
-    StoryRow{"Sentence", "GetFruit", "then (C it (VP fell down)) . | AtLast , (C Hero (VP had it)) ."},
-    StoryRow{"Sentence", "ShareFruit",
-             "(C they (VP sat (PP under (NP the tree)) and (VP ate it))) . | (C they (VP shared it)) ."},
+    StoryRow{"Sentence", "GetFruit",
+             "then (C it (VP fell down)) . | AtLast , (C Hero (VP had it)) ."},
+    StoryRow{
+        "Sentence", "ShareFruit",
+        "(C they (VP sat (PP under (NP the tree)) and (VP ate it))) . | (C they (VP shared it)) ."},
 
     // An animal is stuck.
     StoryRow{"Sentence", "WalkOut",
@@ -258,22 +268,25 @@ inline constexpr std::array kStoryPlotSentences = {
              "< (L (Inf help me)) ! > cried (NP a little voice) ."},
     StoryRow{"Sentence", "WhoIsIt", "(Q who was it) ? | (Q what was it) ?"},
     StoryRow{"Sentence", "ItIsPal", "(C it (VP was NewPal)) ."},
-    StoryRow{"Sentence", "PalStuck",
-             "< (L I (PV am stuck)) , > PalSaid . | < (L I (PV can not (Inf come out))) , > PalSaid ."},
+    StoryRow{
+        "Sentence", "PalStuck",
+        "< (L I (PV am stuck)) , > PalSaid . | < (L I (PV can not (Inf come out))) , > PalSaid ."},
     StoryRow{"Sentence", "TryPull",
              "(C Hero (VP pulled Often)) , but (C it (VP was too heavy)) . | "
              "(C Hero (VP tried Often)) , but (C it (VP was too hard)) ."},
     StoryRow{"Sentence", "FetchKin",
              "so (C Hero (VP ran home and (VP told HisKin))) . | "
              "< (L please (Inf bring (NP a rope))) ! > HeroSaid ."},
-    StoryRow{"Sentence", "KinComes",
-             "(C HisKin (VP came (PP with (NP a rope)))) . | (C HisKin (VP brought (NP a ladder))) ."},
+    StoryRow{
+        "Sentence", "KinComes",
+        "(C HisKin (VP came (PP with (NP a rope)))) . | (C HisKin (VP brought (NP a ladder))) ."},
     StoryRow{"Sentence", "PalFree",
              "(C they (VP pulled again)) , and (C it (VP was free)) . | "
              "AtLast , (C they (VP pulled again)) , and (C it (VP came out)) ."},
-    StoryRow{"Sentence", "PalThanks",
-             "< (L thank you) , Name.hero ! > PalSaid . | < (L you (PV are so Nice)) , > PalSaid . | "
-             "(C ThePal (VP gave Him.hero AToy)) ."},
+    StoryRow{
+        "Sentence", "PalThanks",
+        "< (L thank you) , Name.hero ! > PalSaid . | < (L you (PV are so Nice)) , > PalSaid . | "
+        "(C ThePal (VP gave Him.hero AToy)) ."},
 
     // Someone bakes, and needs a tool.
     StoryRow{"Sentence", "WantBake",
@@ -281,12 +294,13 @@ inline constexpr std::array kStoryPlotSentences = {
              "< (L I (PV will (Inf make (NP a Good Dish.dish)))) , > HeroSaid ."},
     StoryRow{"Sentence", "NoTool",
              "but (C Hero (VP did not (Inf have (NP a Tool.tool)))) . | "
-             "(C Hero (VP had (NP some Treats))) , but (C He.hero (VP did not (Inf have (NP a Tool.tool)))) ."},
+             "(C Hero (VP had (NP some Treats))) , but (C He.hero (VP did not (Inf have (NP a "
+             "Tool.tool)))) ."},
     StoryRow{"Sentence", "AskWorker",
              "so (C Hero (VP asked (NP the Worker.a))) . | "
              "< (Q do you (Inf have (NP a Tool.tool))) ? > HeroAsked ."},
     StoryRow{"Sentence", "WorkerNo",
-             "< (L no , (L I (PV do not (Inf have one)))) , > WorkerSaid . | "
+             "< (L no , (L I (PV do not (Inf have (NP one))))) , > WorkerSaid . | "
              "< (L (Inf ask (NP the Worker.b))) , > WorkerSaid ."},
     StoryRow{"Sentence", "WorkerYes",
              "(C (NP the Worker.b) (VP smiled and (VP gave Him.hero (NP a Look Tool.tool)))) . | "
@@ -329,7 +343,8 @@ inline constexpr std::array kStoryPlotSentences = {
     StoryRow{"Sentence", "FindOne",
              "OneDay , (C they (VP found AToy)) . | OneDay , (C they (VP saw AToy)) ."},
     StoryRow{"Sentence", "Mine",
-             "< (L it (PV is mine)) ! > HeroSaid . | < (L I (PV want (NP that Toy.thing))) , > HeroSaid ."},
+             "< (L it (PV is mine)) ! > HeroSaid . | < (L I (PV want (NP that Toy.thing))) , > "
+             "HeroSaid ."},
     StoryRow{"Sentence", "NoMine",
              "< (L no , (L it (PV is mine))) ! > PalSaid . | "
              "< (L you (PV can not (Inf have it))) , > PalSaid ."},
@@ -344,7 +359,8 @@ inline constexpr std::array kStoryPlotSentences = {
 
     // Learning takes time.
     StoryRow{"Sentence", "WantSkill",
-             "(C Hero (VP wanted to (Inf Skill.skill))) , but (C He.hero (VP did not (Inf know how))) . | "
+             "(C Hero (VP wanted to (Inf Skill.skill))) , but (C He.hero (VP did not (Inf know "
+             "how))) . | "
              "(C Hero (VP could not (Inf Skill.skill))) ."},
     StoryRow{"Sentence", "TrySkill",
              "(C Hero (VP tried Often)) , but (C He.hero (VP fell down)) . | "
@@ -352,9 +368,10 @@ inline constexpr std::array kStoryPlotSentences = {
     StoryRow{"Sentence", "GiveUp",
              "< (L I (PV can not (Inf Skill.skill))) , > HeroSaid . | "
              "< (L I (PV will never (Inf Skill.skill))) , > HeroSaid ."},
-    StoryRow{"Sentence", "TeachSkill",
-             "< (L I (PV can (Inf teach you))) , > PalSaid . | < (L (Inf watch me)) , > PalSaid . | "
-             "< (L you (PV must (Inf try again))) , > PalSaid ."},
+    StoryRow{
+        "Sentence", "TeachSkill",
+        "< (L I (PV can (Inf teach you))) , > PalSaid . | < (L (Inf watch me)) , > PalSaid . | "
+        "< (L you (PV must (Inf try again))) , > PalSaid ."},
     StoryRow{"Sentence", "Practise",
              "so (C Hero (VP tried again)) , but (C it (VP was hard)) . | "
              "(Lead every Day) , (C they (VP came (PP to (NP the Beside)))) ."},
@@ -366,11 +383,13 @@ inline constexpr std::array kStoryPlotSentences = {
     // The way home is lost.
     StoryRow{"Sentence", "GoFar",
              "OneDay , (C Hero (VP followed (NP a Look Flyer) (PP to (NP the Inside)))) . | "
-             "OneDay , (C Hero (VP Moved (PP over (NP the Beside.a)) and (PP past (NP the Beside.b)))) ."},
-    StoryRow{"Sentence", "LoseWay",
-             "soon (C (NP the sky) (VP was dark)) , and (C Hero (VP was Scared)) . | "
-             "then (C Hero (VP could not (Inf see (NP His.hero Home.home)))) . | "
-             "(C Hero (VP looked around)) , but (C He.hero (VP did not (Inf know (NP the way)))) ."},
+             "OneDay , (C Hero (VP Moved (PP over (NP the Beside.a)) and (PP past (NP the "
+             "Beside.b)))) ."},
+    StoryRow{
+        "Sentence", "LoseWay",
+        "soon (C (NP the sky) (VP was dark)) , and (C Hero (VP was Scared)) . | "
+        "then (C Hero (VP could not (Inf see (NP His.hero Home.home)))) . | "
+        "(C Hero (VP looked around)) , but (C He.hero (VP did not (Inf know (NP the way)))) ."},
     StoryRow{"Sentence", "AskWay",
              "< (Q can you (Inf bring me home)) ? > HeroAsked . | "
              "< (L I (PV want to (Inf go home))) , > HeroSaid ."},
@@ -378,7 +397,8 @@ inline constexpr std::array kStoryPlotSentences = {
              "(C they (VP Moved (PP over (NP the Beside.c)) , (PP past (NP the Beside.d)) , and "
              "(PP along (NP the Beside.e)))) . | < (L (Inf follow me)) ! > PalSaid ."},
     StoryRow{"Sentence", "SeeHome",
-             "AtLast , (C Hero (VP saw (NP His.hero Home.home))) . | soon (C Hero (VP was home again)) ."},
+             "AtLast , (C Hero (VP saw (NP His.hero Home.home))) . | soon (C Hero (VP was home "
+             "again)) ."},
 
     // A heavy load is carried.
     StoryRow{"Sentence", "MeetWorker",
@@ -387,13 +407,15 @@ inline constexpr std::array kStoryPlotSentences = {
              "(C (NP the Worker.a) (VP had (NP a heavy Load))) . | "
              "< (L it (PV is too heavy (PP for me))) , > WorkerSaid ."},
     StoryRow{"Sentence", "OfferCarry",
-             "< (L I (PV can (Inf carry it))) , > HeroSaid . | < (Q can I (Inf help you)) ? > HeroAsked ."},
+             "< (L I (PV can (Inf carry it))) , > HeroSaid . | < (Q can I (Inf help you)) ? > "
+             "HeroAsked ."},
     StoryRow{"Sentence", "Carry",
              "(C they (VP carried it (PP over (NP the Beside)) and (PP up (NP a hill)))) . | "
              "(C Hero (VP was tired)) , but (C He.hero (VP did not (Inf stop))) ."},
     StoryRow{"Sentence", "WorkerGift",
              "(C (NP the Worker.a) (VP gave Him.hero AToy)) . | "
-             "< (L thank you) , Name.hero ! > WorkerSaid . | < (L you (PV are so Nice)) , > WorkerSaid ."},
+             "< (L thank you) , Name.hero ! > WorkerSaid . | < (L you (PV are so Nice)) , > "
+             "WorkerSaid ."},
     StoryRow{"Sentence", "RunHome",
              "(C Hero (VP ran home and (VP told HisKin))) . | "
              "(C Hero (VP ran home because (C He.hero (VP was so Glad)))) ."},
@@ -406,18 +428,22 @@ inline constexpr std::array kStoryPlots = {
              "Opening Start / Lesson | Opening Start / WayHome | Opening Start / NightVisit | "
              "Opening Start / Baking | Opening Start / HeavyLoad | Opening Start / Quarrel"},
     StoryRow{"Story", "Start", "About | About Scene | Scene About"},
-    StoryRow{"Story", "LostToy",
-             "Treasure Beloved TakeOut LoseToy HeroSad / Search MoreSearch / MeetPal AskWhy TellLost "
-             "PalHelps SearchTogether FindToy / End"},
+    StoryRow{
+        "Story", "LostToy",
+        "Treasure Beloved TakeOut LoseToy HeroSad / Search MoreSearch / MeetPal AskWhy TellLost "
+        "PalHelps SearchTogether FindToy / End"},
     StoryRow{"Story", "MoreSearch", "WhereIsIt NotThere | Search | WhereIsIt |"},
-    StoryRow{"Story", "HighFruit",
-             "SeeFruit TooHigh WantFruit TryFruit HeroSad / MeetPal HelpMe PalHelps FruitPlan GetFruit "
-             "ShareFruit / End"},
-    StoryRow{"Story", "StuckPal",
-             "WalkOut HearCry WhoIsIt ItIsPal PalStuck / TryPull FetchKin KinComes PalFree PalThanks / "
-             "HappyPair EndPair"},
-    StoryRow{"Story", "Lesson",
-             "WantSkill TrySkill GiveUp HeroSad / MeetPal HelpMe TeachSkill Practise / CanSkill End"},
+    StoryRow{
+        "Story", "HighFruit",
+        "SeeFruit TooHigh WantFruit TryFruit HeroSad / MeetPal HelpMe PalHelps FruitPlan GetFruit "
+        "ShareFruit / End"},
+    StoryRow{
+        "Story", "StuckPal",
+        "WalkOut HearCry WhoIsIt ItIsPal PalStuck / TryPull FetchKin KinComes PalFree PalThanks / "
+        "HappyPair EndPair"},
+    StoryRow{
+        "Story", "Lesson",
+        "WantSkill TrySkill GiveUp HeroSad / MeetPal HelpMe TeachSkill Practise / CanSkill End"},
     StoryRow{"Story", "WayHome",
              "GoFar LoseWay HeroSad / MeetPal AskWhy AskWay PalHelps LeadHome / SeeHome HeroThanks "
              "EndKin"},
@@ -426,10 +452,13 @@ inline constexpr std::array kStoryPlots = {
              "EndPair"},
     StoryRow{"Story", "Baking",
              "WantBake NoTool AskWorker WorkerNo / WorkerYes Bake Baked EatDish / EndKin"},
-    StoryRow{"Story", "HeavyLoad", "MeetWorker HasLoad OfferCarry Carry / WorkerGift RunHome EndKin"},
+    StoryRow{"Story", "HeavyLoad",
+             "MeetWorker HasLoad OfferCarry Carry / WorkerGift RunHome EndKin"},
     StoryRow{"Story", "Quarrel",
-             "HadFriend ItIsPal FindOne Mine NoMine / Broke HeroSad Sorry SorryToo FixToy / HappyPair EndPair"},
-    StoryRow{"Story", "End", "HeroThanks HappyPair EndPair | HeroThanks EndPair | HappyPair EndPair"},
+             "HadFriend ItIsPal FindOne Mine NoMine / Broke HeroSad Sorry SorryToo FixToy / "
+             "HappyPair EndPair"},
+    StoryRow{"Story", "End",
+             "HeroThanks HappyPair EndPair | HeroThanks EndPair | HappyPair EndPair"},
 };
 
 }  // namespace fount::data

@@ -41,8 +41,9 @@ inline void check_json_depth(std::string_view text, std::string_view where) {
       in_string = true;
     } else if (c == '{' || c == '[') {
       if (++depth > max_json_depth) {
-        throw FileError::content(where, "JSON nested deeper than " +
-                                 std::to_string(max_json_depth) + " at byte " + std::to_string(at),
+        throw FileError::content(where,
+                                 "JSON nested deeper than " + std::to_string(max_json_depth) +
+                                     " at byte " + std::to_string(at),
                                  "a flatter file");
       }
     } else if (c == '}' || c == ']') {
@@ -101,8 +102,9 @@ class JsonBuilder {
   bool end_array() { return close(); }
   bool key(std::string& name) {
     if (!open_.back().names.insert(name).second) {
-      throw FileError::content(where_, "the name \"" + name.substr(0, 100) + "\" twice in one " +
-                               "JSON object, near byte " + std::to_string(*furthest_ - begin_),
+      throw FileError::content(where_,
+                               "the name \"" + name.substr(0, 100) + "\" twice in one " +
+                                   "JSON object, near byte " + std::to_string(*furthest_ - begin_),
                                "each name once");
     }
     key_ = std::move(name);
@@ -112,8 +114,9 @@ class JsonBuilder {
     std::string reason = e.what();
     if (const auto end = reason.find("] "); end != std::string::npos) reason.erase(0, end + 2);
     if (reason.size() > 200) reason = reason.substr(0, 200) + "...";
-    throw FileError::content(where_, "invalid JSON at byte " + std::to_string(position) + " (" +
-                             reason + ")", "well-formed JSON in UTF-8");
+    throw FileError::content(
+        where_, "invalid JSON at byte " + std::to_string(position) + " (" + reason + ")",
+        "well-formed JSON in UTF-8");
   }
   Json take() { return std::move(root_); }
 
@@ -205,17 +208,18 @@ inline std::int64_t json_integer(const Json& object, std::string_view name, std:
                                  std::int64_t low = 0,
                                  std::int64_t high = std::numeric_limits<std::int64_t>::max()) {
   const Json& value = json_member(object, name, where);
-  const bool too_large =
-      value.is_number_unsigned() &&
-      value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const bool too_large = value.is_number_unsigned() &&
+                         value.get<std::uint64_t>() >
+                             static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (value.is_number_integer() && !too_large) {
     const auto number = value.get<std::int64_t>();
     if (number >= low && number <= high) return number;
   }
-  throw FileError::content(where, "\"" + std::string(name) + "\": " +
-                           value.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60),
-                           "an integer from " + std::to_string(low) + " to " +
-                           std::to_string(high));
+  throw FileError::content(
+      where,
+      "\"" + std::string(name) +
+          "\": " + value.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60),
+      "an integer from " + std::to_string(low) + " to " + std::to_string(high));
 }
 
 }  // namespace fount

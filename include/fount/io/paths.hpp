@@ -70,8 +70,8 @@ inline bool matches_pattern(std::string_view name, std::string_view pattern) {
 
 /// A name that stays in its folder: no separators, not "", "." or "..", no NUL.
 inline bool is_plain_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
 }
 
 /// Names of the files in `folder` that match `pattern`, in natural order; folders are left out and
@@ -102,8 +102,8 @@ inline std::vector<std::filesystem::path> expand_pattern(const std::filesystem::
     throw FileError("'" + text + "': * and ? may stand in the file name only, not in the folder");
   }
   std::vector<std::filesystem::path> paths;
-  for (const std::string& name : list_files(folder.empty() ? "." : folder,
-                                            path.filename().string())) {
+  for (const std::string& name :
+       list_files(folder.empty() ? "." : folder, path.filename().string())) {
     paths.push_back(folder / name);
   }
   if (paths.empty()) throw FileError("'" + text + "': no file matches; check the spelling");

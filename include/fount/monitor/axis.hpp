@@ -81,7 +81,8 @@ inline Axis value_axis(double low, double high, int count) {
 inline Axis step_axis(double low, double high, int count) {
   Axis axis;
   axis.low = low;
-  axis.high = std::max(high, low + std::max(1.0, std::fabs(low) * 1e-6));  // beyond 2^53, x + 1 is x
+  // One step at least; beyond 2^53 adding 1 changes nothing.
+  axis.high = std::max(high, low + std::max(1.0, std::fabs(low) * 1e-6));
   Tick step = round_to_tick((axis.high - axis.low) / count);
   if (step.exponent < 0) step = {1, 0};
   const double width = step.value();
@@ -105,14 +106,13 @@ inline Axis logarithmic_axis(double low, double high) {
       if (digit == 1 || in_between) axis.ticks.push_back({digit, power});
     }
   }
-  if (axis.ticks.back().value() < high) axis.ticks.push_back({1, axis.ticks.back().exponent + stride});
+  auto& ticks = axis.ticks;
+  if (ticks.back().value() < high) ticks.push_back({1, ticks.back().exponent + stride});
   // Keep one tick below the data and one above.
-  while (axis.ticks.size() > 2 && axis.ticks[1].value() <= low) axis.ticks.erase(axis.ticks.begin());
-  while (axis.ticks.size() > 2 && axis.ticks[axis.ticks.size() - 2].value() >= high) {
-    axis.ticks.pop_back();
-  }
-  axis.low = axis.ticks.front().value();
-  axis.high = axis.ticks.back().value();
+  while (ticks.size() > 2 && ticks[1].value() <= low) ticks.erase(ticks.begin());
+  while (ticks.size() > 2 && ticks[ticks.size() - 2].value() >= high) ticks.pop_back();
+  axis.low = ticks.front().value();
+  axis.high = ticks.back().value();
   return axis;
 }
 

@@ -152,7 +152,8 @@ class Console {
   Console(std::FILE* out, std::FILE* log, bool interactive)
       : out_(out), log_(log), interactive_(interactive && out != nullptr) {}
 
-  /// Widths and times to go follow from here. @param first_step the step that is resumed after, or 0
+  /// Widths and times to go follow from here.
+  /// @param first_step the step that the run resumes after, or 0
   void begin(std::int64_t first_step, std::int64_t total_steps) {
     first_step_ = first_step;
     total_steps_ = total_steps;

@@ -52,11 +52,9 @@ class Line {
   Line& fixed(double value, int decimals, std::int64_t width = 0) {
     if (!std::isfinite(value)) return right(name_of_special(value), width);
     char digits[64];
-    const bool huge = std::fabs(value) >= 1e25;
-    const auto result =
-        huge ? std::to_chars(digits, digits + sizeof digits, value, std::chars_format::scientific, 2)
-             : std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed,
-                             decimals);
+    if (std::fabs(value) >= 1e25) return scientific(value, 2, width);
+    const auto result = std::to_chars(digits, digits + sizeof digits, value,
+                                      std::chars_format::fixed, decimals);
     return right(to_view(digits, result.ptr), width);
   }
   /// As printf's %.*e.

@@ -26,23 +26,23 @@ inline namespace FOUNT_CPU_NAMESPACE {
 // Registers of the instruction set: the accumulators and two operands must fit, and the
 // accumulators must outnumber the multiply-adds in flight (2 pipes of 4 or 5 cycles).
 #if defined(__AVX512F__)
-inline constexpr std::size_t register_bytes = 64;
-inline constexpr std::size_t accumulators = 24;
+inline constexpr std::size_t peak_register_bytes = 64;
+inline constexpr std::size_t peak_accumulators = 24;
 #elif defined(__AVX2__)
-inline constexpr std::size_t register_bytes = 32;
-inline constexpr std::size_t accumulators = 12;
+inline constexpr std::size_t peak_register_bytes = 32;
+inline constexpr std::size_t peak_accumulators = 12;
 #elif defined(__aarch64__)
-inline constexpr std::size_t register_bytes = 16;
-inline constexpr std::size_t accumulators = 24;
+inline constexpr std::size_t peak_register_bytes = 16;
+inline constexpr std::size_t peak_accumulators = 24;
 #else
-inline constexpr std::size_t register_bytes = 16;
-inline constexpr std::size_t accumulators = 12;
+inline constexpr std::size_t peak_register_bytes = 16;
+inline constexpr std::size_t peak_accumulators = 12;
 #endif
 
 /// `iterations` multiply-adds on every accumulator; the result keeps the compiler honest.
 template <Real T>
 [[gnu::noinline]] void run_multiply_adds(T* result, T factor, T summand, std::int64_t iterations) {
-  typedef T Register __attribute__((vector_size(register_bytes)));
+  typedef T Register __attribute__((vector_size(peak_register_bytes)));
   const auto run = [&]<std::size_t... I>(std::index_sequence<I...>) {
     // Initialised element by element: after a loop over it, g++ would keep the array in memory.
     Register sums[] = {(Register{} + static_cast<T>(I))...};
@@ -50,9 +50,9 @@ template <Real T>
     const Register b = Register{} + summand;
     for (std::int64_t i = 0; i < iterations; ++i) ((sums[I] = sums[I] * a + b), ...);
     Register total = (sums[I] + ...);
-    std::copy_n(reinterpret_cast<const T*>(&total), register_bytes / sizeof(T), result);
+    std::copy_n(reinterpret_cast<const T*>(&total), peak_register_bytes / sizeof(T), result);
   };
-  run(std::make_index_sequence<accumulators>{});
+  run(std::make_index_sequence<peak_accumulators>{});
 }
 
 }  // namespace FOUNT_CPU_NAMESPACE
@@ -86,9 +86,9 @@ double measure_peak_flops(const Cpu& backend) {
   });
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
   std::nth_element(seconds.begin(), middle, seconds.end());
-  const auto lanes = static_cast<double>(detail::register_bytes / sizeof(T));
-  const double flops_per_piece =
-      2.0 * lanes * static_cast<double>(detail::accumulators) * static_cast<double>(iterations);
+  constexpr std::size_t lanes = detail::peak_register_bytes / sizeof(T);
+  const double flops_per_piece = 2.0 * static_cast<double>(lanes * detail::peak_accumulators) *
+                                 static_cast<double>(iterations);
   // Threads beyond the processors take turns and add nothing.
   const int threads = std::min(backend.threads(), available_threads());
   return flops_per_piece * threads / *middle;

@@ -24,7 +24,8 @@ constexpr std::array<char32_t, 256> byte_alphabet() {
   std::array<char32_t, 256> alphabet{};
   char32_t next = 0x100;
   for (char32_t byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+    const bool printable =
+        (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
     alphabet[byte] = printable ? byte : next++;
   }
   return alphabet;
@@ -63,8 +64,10 @@ class ByteTokenizer final : public Tokenizer {
       append_utf8(name, alphabet[static_cast<unsigned char>(byte_of_[id])]);
       vocabulary[name] = id;
     }
-    const Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false},
-                             {"trim_offsets", true}, {"use_regex", false}};
+    const Json byte_level = {{"type", "ByteLevel"},
+                             {"add_prefix_space", false},
+                             {"trim_offsets", true},
+                             {"use_regex", false}};
     return unmerged_tokenizer_json(std::move(vocabulary), byte_level, byte_level);
   }
 

@@ -27,9 +27,9 @@ class CharacterSet {
     for (std::size_t at = 0; at < text.size(); ++count) {
       const CodePoint code = decode_utf8(text, at);
       if (code.length == 0) {
-        throw FileError::content(where, "bytes that are not UTF-8 at offset " + std::to_string(at),
-                                 "text in UTF-8",
-                                 "convert it (iconv), or use the byte tokenizer, which takes any bytes");
+        throw FileError::content(
+            where, "bytes that are not UTF-8 at offset " + std::to_string(at), "text in UTF-8",
+            "convert it (iconv), or use the byte tokenizer, which takes any bytes");
       }
       seen_[code.value] = true;
       at += static_cast<std::size_t>(code.length);
@@ -106,8 +106,8 @@ class CharacterTokenizer final : public Tokenizer {
   }
 
  private:
-  std::vector<std::string> tokens_;     // UTF-8 of each id
-  std::vector<std::int32_t> id_of_;     // by code point; -1: not in the vocabulary
+  std::vector<std::string> tokens_;  // UTF-8 of each id
+  std::vector<std::int32_t> id_of_;  // by code point; -1: not in the vocabulary
 };
 
 }  // namespace fount

@@ -71,19 +71,22 @@ inline void check_tokenizer_parts(const Json& json, std::string_view where) {
 }
 
 /// The one code point of each id. @throws FileError unless ids are 0 .. n-1, each once.
-inline std::vector<char32_t> vocabulary_code_points(const Json& vocabulary, std::string_view where) {
+inline std::vector<char32_t> vocabulary_code_points(const Json& vocabulary,
+                                                    std::string_view where) {
   if (!vocabulary.is_object() || vocabulary.empty()) refuse_tokenizer(where, "no vocabulary");
   constexpr char32_t none = 0xFFFFFFFF;
   std::vector<char32_t> codes(vocabulary.size(), none);
   for (const auto& [name, id] : vocabulary.items()) {
     const CodePoint code = name.empty() ? CodePoint{} : decode_utf8(name, 0);
     if (static_cast<std::size_t>(code.length) != name.size() || code.length == 0) {
-      refuse_tokenizer(where, "the token \"" + name.substr(0, 40) + "\" of more than one character");
+      refuse_tokenizer(where,
+                       "the token \"" + name.substr(0, 40) + "\" of more than one character");
     }
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= codes.size() ||
         codes[id.get<std::size_t>()] != none) {
-      throw FileError::content(where, "the token \"" + name + "\" with id " + id.dump().substr(0, 40),
-                               "each of the ids 0 to " + std::to_string(codes.size() - 1) + " once");
+      throw FileError::content(
+          where, "the token \"" + name + "\" with id " + id.dump().substr(0, 40),
+          "each of the ids 0 to " + std::to_string(codes.size() - 1) + " once");
     }
     codes[id.get<std::size_t>()] = code.value;
   }
@@ -119,17 +122,16 @@ inline std::unique_ptr<Tokenizer> make_byte_tokenizer(const Json& json, std::str
 inline std::unique_ptr<Tokenizer> parse_tokenizer(std::string_view text, std::string_view where) {
   const Json json = parse_json(text, where);
   detail::check_tokenizer_parts(json, where);
-  const auto codes =
-      detail::vocabulary_code_points(json_member(json_member(json, "model", where), "vocab", where),
-                                     where);
+  const auto codes = detail::vocabulary_code_points(
+      json_member(json_member(json, "model", where), "vocab", where), where);
   const std::string before = detail::part_type(json, "pre_tokenizer", where);
   const std::string after = detail::part_type(json, "decoder", where);
   if (before == "ByteLevel" && after == "ByteLevel") {
     return detail::make_byte_tokenizer(json, where, codes);
   }
   if (before == "null" && after == "Fuse") return std::make_unique<CharacterTokenizer>(codes);
-  detail::refuse_tokenizer(where, "a pre-tokenizer of type " + before + " with a decoder of type " +
-                                      after);
+  detail::refuse_tokenizer(
+      where, "a pre-tokenizer of type " + before + " with a decoder of type " + after);
 }
 
 /// Reads the tokenizer of a folder (its tokenizer.json), or the file itself.

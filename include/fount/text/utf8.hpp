@@ -63,15 +63,17 @@ constexpr CodePoint decode_utf8(std::string_view text, std::size_t at) {
   if (!complete) return {};
   char32_t value = lead & (0x7FU >> static_cast<unsigned>(length));
   for (int i = 1; i < length; ++i) {
-    value = value << 6U |
-            (static_cast<unsigned char>(text[at + static_cast<std::size_t>(i)]) & 0x3FU);
+    value =
+        value << 6U | (static_cast<unsigned char>(text[at + static_cast<std::size_t>(i)]) & 0x3FU);
   }
   return {value, length};
 }
 
 /// Appends the UTF-8 form of a code point up to U+10FFFF.
 inline void append_utf8(std::string& text, char32_t code) {
-  const auto add = [&](char32_t byte) { text += static_cast<char>(static_cast<unsigned char>(byte)); };
+  const auto add = [&](char32_t byte) {
+    text += static_cast<char>(static_cast<unsigned char>(byte));
+  };
   if (code < 0x80) {
     add(code);
   } else if (code < 0x800) {

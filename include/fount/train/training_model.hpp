@@ -15,7 +15,7 @@
 namespace fount {
 
 template <ModelConfig C, Precision P>
-class TrainingModel final : public TrainableModel {
+class TrainingModel : public TrainableModel {
   static_assert(P.master == DType::none || P.master == P.weight,
                 "TrainingModel: this version computes in fp32 and fp64 only");
 

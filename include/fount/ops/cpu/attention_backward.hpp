@@ -19,8 +19,8 @@ namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace attention_detail {
 
-/// Keys whose gradients are summed at a time: two register tiles, few enough to skip the panels that
-/// see none of them.
+/// Keys whose gradients are summed at a time: two register tiles, few enough to skip the panels
+/// that see none of them.
 inline constexpr int row_step = 12;
 
 enum class Gradients : std::uint8_t { all, queries, keys_and_values };
@@ -186,9 +186,8 @@ struct BackwardBlock {
   void add_d_q(int panel, KeyRange rows) const {
     tile_product<Left::by_depth, Write::add, T>(
         {tiles.d_q[panel * width], tiles.d_q.stride},
-        {tiles.d_s[rows.begin] + panel * width, query_tile},
-        {tiles.k[rows.begin], tiles.k.stride}, queries.queries_in(panel),
-        static_cast<int>(tiles.d_q.stride), rows.end - rows.begin);
+        {tiles.d_s[rows.begin] + panel * width, query_tile}, {tiles.k[rows.begin], tiles.k.stride},
+        queries.queries_in(panel), static_cast<int>(tiles.d_q.stride), rows.end - rows.begin);
   }
 
   /// to[key] += factor * sum over queries of weight[key][query] * from[query].
@@ -201,7 +200,8 @@ struct BackwardBlock {
       tile_product<Left::by_row, Write::replace, T>(
           tiles.d_rows, {weight[first] + begin, weight.stride}, {from[begin], from.stride}, count,
           static_cast<int>(tiles.d_rows.stride), end - begin);
-      for (int r = 0; r < count; ++r) scale_row<Write::add>(to[first + r], tiles.d_rows[r], shape.head_dim, factor);
+      for (int r = 0; r < count; ++r)
+        scale_row<Write::add>(to[first + r], tiles.d_rows[r], shape.head_dim, factor);
     }
   }
 
@@ -221,8 +221,8 @@ struct BackwardBlock {
   void clear_around(int panel, const KeyTile& tile, KeyRange rows) const {
     if (rows.empty()) rows = {0, 0};
     const int begin = rows.begin / row_step * row_step;
-    const int end = rows.empty() ? tile.count
-                                 : std::min(tile.count, (rows.end + row_step - 1) / row_step * row_step);
+    const int past_own = rows.empty() ? tile.count : rows.end;
+    const int end = std::min(tile.count, (past_own + row_step - 1) / row_step * row_step);
     for (const Rows<T> side : {tiles.p, tiles.d_s}) {
       for (int r = begin; r < end; ++r) {
         if (r < rows.begin || r >= rows.end) zero_row(side[r] + panel * width, width);
@@ -243,8 +243,7 @@ struct BackwardBlock {
     const auto k_at = key_at(shape, b, kv_head, tile.first, shape.k_stride, shape.k_batch_stride);
     const auto v_at = key_at(shape, b, kv_head, tile.first, shape.v_stride, shape.v_batch_stride);
     add_to_keys({call.d_v + v_at, shape.v_stride}, tiles.p, tiles.d_out, tile, T(1));
-    add_to_keys({call.d_k + k_at, shape.k_stride}, tiles.d_s, tiles.q, tile,
-                score_scale<T>(shape));
+    add_to_keys({call.d_k + k_at, shape.k_stride}, tiles.d_s, tiles.q, tile, score_scale<T>(shape));
   }
 
   void store_d_q() const {
@@ -262,7 +261,11 @@ void backward_block(const BackwardCall<T>& call, int b, int h, int block_index, 
                     Gradients wanted, std::byte* memory) {
   const AttentionShape& shape = call.shape;
   Committer cursor(memory, Cpu::workspace_bytes_per_thread);
-  const BackwardBlock<T> block{call, shape, b, h, h / (shape.num_heads / shape.num_kv_heads),
+  const BackwardBlock<T> block{call,
+                               shape,
+                               b,
+                               h,
+                               h / (shape.num_heads / shape.num_kv_heads),
                                {shape, b, block_index},
                                BackwardTiles<T>::take(cursor, shape.head_dim)};
   const KeyRange keys = intersection(block.queries.keys, range);
@@ -281,10 +284,8 @@ void backward_group(const BackwardCall<T>& call, int b, int kv_head, KeyRange ra
                     Gradients wanted, std::byte* memory) {
   const AttentionShape& shape = call.shape;
   const int group = shape.num_heads / shape.num_kv_heads;
-  const auto k_at =
-      key_at(shape, b, kv_head, range.begin, shape.k_stride, shape.k_batch_stride);
-  const auto v_at =
-      key_at(shape, b, kv_head, range.begin, shape.v_stride, shape.v_batch_stride);
+  const auto k_at = key_at(shape, b, kv_head, range.begin, shape.k_stride, shape.k_batch_stride);
+  const auto v_at = key_at(shape, b, kv_head, range.begin, shape.v_stride, shape.v_batch_stride);
   for (std::int64_t row = 0; row < range.end - range.begin; ++row) {
     std::fill_n(call.d_k + k_at + row * shape.k_stride, shape.head_dim, T(0));
     std::fill_n(call.d_v + v_at + row * shape.v_stride, shape.head_dim, T(0));

@@ -34,8 +34,7 @@ std::int64_t statistics_at(const AttentionShape& shape, int b, int h, const Quer
 /// Where row 0 of a block of queries stands in q (or in out), of a tile of keys in k (or in v).
 template <Real T>
 std::int64_t query_at(const AttentionShape& shape, int b, int h, int first, std::int64_t stride) {
-  return (std::int64_t{b} * shape.num_queries + first) * stride +
-         std::int64_t{h} * shape.head_dim;
+  return (std::int64_t{b} * shape.num_queries + first) * stride + std::int64_t{h} * shape.head_dim;
 }
 inline std::int64_t key_at(const AttentionShape& shape, int b, int kv_head, int first,
                            std::int64_t stride, std::int64_t batch_stride) {
@@ -50,10 +49,10 @@ constexpr int padded_head_dim(int head_dim) {
 /// Everything one block needs, in the thread's workspace.
 template <Real T>
 struct ForwardTiles {
-  T* q;         // (panels, head_dim, panel_width)
-  Rows<T> k;    // (key_tile, padded head_dim), scaled
-  Rows<T> v;    // (key_tile, padded head_dim)
-  Rows<T> out;  // (query_tile, padded head_dim), not yet divided by sum
+  T* q;             // (panels, head_dim, panel_width)
+  Rows<T> k;        // (key_tile, padded head_dim), scaled
+  Rows<T> v;        // (key_tile, padded head_dim)
+  Rows<T> out;      // (query_tile, padded head_dim), not yet divided by sum
   Rows<T> scores;   // (key_tile, panel_width), then probabilities
   Rows<T> factors;  // (key_tile, panel_width), of dropout
   T* maximum;       // (query_tile) of the scores so far
@@ -160,9 +159,9 @@ struct ForwardBlock {
     if (rows.empty()) return;
     const int depth = rows.end - rows.begin;
     const Rows<const T> q{tiles.q + std::int64_t{panel} * shape.head_dim * width, width};
-    tile_product<Left::by_row, Write::replace, T>(
-        {tiles.scores[rows.begin], width}, {tiles.k[rows.begin], tiles.k.stride}, q, depth, width,
-        shape.head_dim);
+    tile_product<Left::by_row, Write::replace, T>({tiles.scores[rows.begin], width},
+                                                  {tiles.k[rows.begin], tiles.k.stride}, q, depth,
+                                                  width, shape.head_dim);
     if (shape.softcap > 0.0F) soft_cap(tiles.scores, rows, static_cast<T>(shape.softcap));
     if (!queries.sees_all(panel, tile, rows)) {
       queries.hide(tiles.scores, panel, tile, rows, -std::numeric_limits<T>::infinity());
@@ -194,10 +193,11 @@ struct ForwardBlock {
     for (int lane = 0; lane < queries.count; ++lane) {
       const T sum = tiles.sum[lane];
       const T factor = sum == T(0) ? T(0) : T(1) / sum;  // 0: the row saw no key
-      scale_row<Write::replace>(out + lane * shape.out_stride, tiles.out[lane], shape.head_dim, factor);
+      scale_row<Write::replace>(out + lane * shape.out_stride, tiles.out[lane], shape.head_dim,
+                                factor);
       if (lse == nullptr) continue;
-      lse[lane] = sum == T(0) ? -std::numeric_limits<T>::infinity()
-                              : tiles.maximum[lane] + math::log(sum);
+      lse[lane] =
+          sum == T(0) ? -std::numeric_limits<T>::infinity() : tiles.maximum[lane] + math::log(sum);
     }
   }
 };
@@ -206,13 +206,14 @@ template <Real T>
 void forward_block(const AttentionShape& shape, int b, int h, int block_index, std::byte* memory,
                    T* out, T* lse, const T* q, const T* k, const T* v) {
   Committer cursor(memory, Cpu::workspace_bytes_per_thread);
-  const ForwardBlock<T> block{shape, b, h, {shape, b, block_index},
-                              ForwardTiles<T>::take(cursor, shape.head_dim)};
+  const ForwardBlock<T> block{
+      shape, b, h, {shape, b, block_index}, ForwardTiles<T>::take(cursor, shape.head_dim)};
   const auto& queries = block.queries;
   const auto& tiles = block.tiles;
   const int kv_head = h / (shape.num_heads / shape.num_kv_heads);
 
-  pack_panels<T>(tiles.q, {q + query_at<T>(shape, b, h, queries.first, shape.q_stride), shape.q_stride},
+  pack_panels<T>(tiles.q,
+                 {q + query_at<T>(shape, b, h, queries.first, shape.q_stride), shape.q_stride},
                  queries.count, shape.head_dim);
   zero_row(tiles.out.data, queries.count * static_cast<int>(tiles.out.stride));
   for (int lane = 0; lane < query_tile; ++lane) {

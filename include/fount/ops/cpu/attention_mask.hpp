@@ -74,8 +74,8 @@ struct QueryBlock {
 
   int first = 0;
   int count = 0;
-  KeyRange keys;                       // that anyone in the block sees
-  std::int32_t begin[query_tile];      // of the range of each query
+  KeyRange keys;                   // that anyone in the block sees
+  std::int32_t begin[query_tile];  // of the range of each query
   std::int32_t end[query_tile];
   std::int32_t document[query_tile];
   PanelSummary panels[query_tile / width];

@@ -207,7 +207,8 @@ template <Real T>
   }
 }
 
-/// Transposes `rows` rows into panels (panel, columns, panel_width); lanes beyond the last row are 0.
+/// Transposes `rows` rows into panels (panel, columns, panel_width); lanes beyond the last row are
+/// 0.
 template <Real T>
 void pack_panels(T* to, Rows<const T> from, int rows, int columns) {
   constexpr int lanes = vector_width<T>;

