@@ -58,20 +58,15 @@ mkdir -p "$run"
 "$bin/fount" prepare --input "$run/stories.txt" --tokenizer char --split-at-documents \
   --output "$run/data"
 
-echo
-echo "--- what the model writes before training"
-"$bin/quickstart" train --data "$run/data" --output "$run/untrained" --steps 0 >/dev/null
-"$bin/quickstart" generate --checkpoint "$run/untrained" --prompt "Once" --max-new-tokens 200 \
-  --seed 1
+# The trainer shows what the model writes before the first step and after the last.
+"$bin/quickstart" train --data "$run/data" --output "$run" --seed 1 \
+  --sample-prompt "Once upon a time" --sample-tokens 300
 
 echo
-echo "--- training"
-"$bin/quickstart" train --data "$run/data" --output "$run" --seed 1
+echo "--- two more samples"
+"$bin/quickstart" generate --checkpoint "$run" --prompt "Once upon a time" --max-new-tokens 400 \
+  --num-samples 2 --temperature 0.5 --seed 2
 
 echo
-echo "--- what it writes now"
-"$bin/quickstart" generate --checkpoint "$run" --prompt "Once" --max-new-tokens 400 \
-  --num-samples 2 --temperature 0.8 --seed 1
-
-echo
-echo "The run is in $run; open $run/report.html in a browser."
+echo "The run is in $run; open $run/report.html in a browser. Go on with:"
+echo "  $bin/quickstart generate --checkpoint $run --prompt 'One day'"

@@ -12,8 +12,6 @@ static_assert(Decoder::num_parameters() > 0);
 static_assert(fount::train_plan<model, fount::bf16_mixed>({.batch_size = 2}).total() <
               fount::MiB(64));
 
-template struct fount::CheckedConfig<model>;
-
 template <int HeadDim>
 __global__ void store(int* out) {
   *out = HeadDim;

@@ -103,6 +103,16 @@ TEST_CASE("the running mean is that of the last hundred finite values", "[monito
   CHECK(mean.mean() == Approx(950.5));
 }
 
+TEST_CASE("the running mean takes a shorter window", "[monitor][metrics]") {
+  RunningMean mean(3);
+  for (int i = 1; i <= 10; ++i) mean.add(i);
+  CHECK(mean.count() == 3);
+  CHECK(mean.mean() == Approx(9));
+  RunningMean shortest(0);
+  for (int i = 1; i <= 10; ++i) shortest.add(i);
+  CHECK(shortest.mean() == 10);
+}
+
 TEST_CASE("the running mean of huge values does not overflow", "[monitor][metrics]") {
   RunningMean mean;
   for (int i = 0; i < 150; ++i) mean.add(1.5e308);

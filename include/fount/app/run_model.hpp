@@ -541,24 +541,23 @@ inline std::string about(const ModelEntry& entry) {
 }  // namespace detail
 
 FOUNT_APP_INLINE int run_model(const ModelEntry& entry, int argc, char** argv) {
-  using namespace detail;
-  const Program program{entry, argc > 0 ? argv[0] : std::string(entry.name)};
-  CLI::App app(about(entry), std::string(entry.name));
+  const detail::Program program{entry, argc > 0 ? argv[0] : std::string(entry.name)};
+  CLI::App app(detail::about(entry), std::string(entry.name));
   app.set_version_flag("--version", "fount " + std::string(version));
   app.require_subcommand(1);
   app.footer("Each command explains itself: " + std::string(entry.name) + " train --help");
-  Verb train(app, "train", "train the model on prepared data");
-  Verb generate(app, "generate", "text from a checkpoint");
-  Verb plan(app, "plan", "the memory of a run, without running it");
-  Verb benchmark(app, "benchmark", "time of a training step on random tokens");
-  declare_train(train, entry);
-  declare_generate(generate);
-  declare_plan(plan);
-  declare_benchmark(benchmark);
-  const std::vector<std::pair<std::string, const Verb*>> verbs = {
+  detail::Verb train(app, "train", "train the model on prepared data");
+  detail::Verb generate(app, "generate", "text from a checkpoint");
+  detail::Verb plan(app, "plan", "the memory of a run, without running it");
+  detail::Verb benchmark(app, "benchmark", "time of a training step on random tokens");
+  detail::declare_train(train, entry);
+  detail::declare_generate(generate);
+  detail::declare_plan(plan);
+  detail::declare_benchmark(benchmark);
+  const std::vector<std::pair<std::string, const detail::Verb*>> verbs = {
       {"train", &train}, {"generate", &generate}, {"plan", &plan}, {"benchmark", &benchmark}};
 
-  std::vector<std::string> arguments = spelled_with_dashes(argc, argv);
+  std::vector<std::string> arguments = detail::spelled_with_dashes(argc, argv);
   const auto refuse = [&](const std::string& what) {
     std::cerr << entry.name << ": error: " << what << "\nTry '" << program.name << " --help'.\n";
     return 2;
@@ -566,7 +565,7 @@ FOUNT_APP_INLINE int run_model(const ModelEntry& entry, int argc, char** argv) {
   if (!arguments.empty()) {
     for (const auto& [name, verb] : verbs) {
       if (arguments.front() != name) continue;
-      const std::string what = unknown_option(arguments, verb->names());
+      const std::string what = detail::unknown_option(arguments, verb->names());
       if (!what.empty()) return refuse(what);
     }
   }
@@ -579,10 +578,10 @@ FOUNT_APP_INLINE int run_model(const ModelEntry& entry, int argc, char** argv) {
     return refuse(error.what());
   }
   try {
-    if (train.chosen()) return run_train(program, train.settings());
-    if (generate.chosen()) return run_generate(program, generate.settings());
-    if (plan.chosen()) return run_plan(program, plan.settings());
-    return run_benchmark(program, benchmark.settings());
+    if (train.chosen()) return detail::run_train(program, train.settings());
+    if (generate.chosen()) return detail::run_generate(program, generate.settings());
+    if (plan.chosen()) return detail::run_plan(program, plan.settings());
+    return detail::run_benchmark(program, benchmark.settings());
   } catch (const std::exception& error) {
     std::cout.flush();
     std::cerr << entry.name << ": error: " << error.what() << '\n';

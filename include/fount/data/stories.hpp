@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//
+#pragma once
 // The built-in text of the quick start: endless short stories, and a recogniser of their sentences.
 // A story depends on its seed and its number alone, on every compiler and every platform.
 // The words, sentences and plots are in story_grammar.hpp; nothing about English is decided here.
-
-#pragma once
 
 #include <fount/data/story_grammar.hpp>
 

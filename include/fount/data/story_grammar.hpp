@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//
+#pragma once
 // The tables behind the built-in stories: word lists, sentences as bracketed templates, and plots.
 // What the generator may say and the recogniser may accept is decided here and nowhere else.
 // No code: reading the tables, telling stories and parsing sentences is in stories.hpp.
-
-#pragma once
 
 #include <array>
 #include <string_view>

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -128,20 +129,17 @@ inline MemoryLimit memory_limit(const std::filesystem::path& root = "/sys/fs/cgr
   return memory;
 }
 
-/// A field of /proc/self/status in bytes; 0 if missing. Does not allocate.
-inline Bytes status_bytes(std::string_view name) {
-  const Descriptor file(
-      retry_interrupted([] { return ::open("/proc/self/status", O_RDONLY | O_CLOEXEC); }));
-  if (!file) return 0;
-  std::array<char, 8192> text;
+/// Reads the start of a small file of the system into `buffer`. Does not allocate.
+inline std::string_view read_into(std::span<char> buffer, const char* path) {
+  const Descriptor file(retry_interrupted([&] { return ::open(path, O_RDONLY | O_CLOEXEC); }));
   std::size_t size = 0;
-  for (;;) {
+  while (file && size < buffer.size()) {
     const auto count = retry_interrupted(
-        [&] { return ::read(file.get(), text.data() + size, text.size() - size); });
+        [&] { return ::read(file.get(), buffer.data() + size, buffer.size() - size); });
     if (count <= 0) break;
     size += static_cast<std::size_t>(count);
   }
-  return kib_field({text.data(), size}, name);
+  return {buffer.data(), size};
 }
 
 inline std::string first_of(std::string_view a, std::string_view b, std::string_view c) {
@@ -151,11 +149,17 @@ inline std::string first_of(std::string_view a, std::string_view b, std::string_
 }  // namespace detail
 
 /// Memory that this process holds now; 0 where the system does not say. Does not allocate.
-inline Bytes resident_bytes() { return detail::status_bytes("VmRSS"); }
+inline Bytes resident_bytes() {
+  std::array<char, 256> buffer;
+  std::string_view pages = detail::read_into(buffer, "/proc/self/statm");  // "size resident ..."
+  pages.remove_prefix(std::min(pages.size(), pages.find(' ') + 1));
+  return detail::number_or(pages, 0) * Bytes{::sysconf(_SC_PAGESIZE)};
+}
 
 /// The most memory that this process has held. Does not allocate.
 inline Bytes peak_resident_bytes() {
-  const Bytes peak = detail::status_bytes("VmHWM");
+  std::array<char, 8192> buffer;
+  const Bytes peak = detail::kib_field(detail::read_into(buffer, "/proc/self/status"), "VmHWM");
   if (peak > 0) return peak;
   struct rusage usage {};
   return ::getrusage(RUSAGE_SELF, &usage) == 0 ? Bytes{usage.ru_maxrss} * 1024 : 0;

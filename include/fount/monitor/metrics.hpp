@@ -4,6 +4,7 @@
 // known. Reading it back is in monitor/metrics_reader.hpp. JSON has no NaN: non-finite values are
 // the strings "NaN", "Infinity" and "-Infinity". RFC 8259; https://jsonlines.org.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -55,14 +56,19 @@ struct History {
 /// A line of a header or a table: name and value.
 using KeyValue = std::pair<std::string, std::string>;
 
-/// Mean of the last 100 finite values. Others never enter: one NaN would stay for good.
+/// Mean of the last 100 (or fewer) finite values. Others never enter: one NaN would stay for good.
 class RunningMean {
  public:
+  static constexpr std::size_t longest_window = 100;
+
+  explicit RunningMean(std::size_t window = longest_window)
+      : window_(std::clamp<std::size_t>(window, 1, longest_window)) {}
+
   void add(double value) {
     if (!std::isfinite(value)) return;
     values_[next_] = value;
-    next_ = (next_ + 1) % values_.size();
-    if (count_ < values_.size()) ++count_;
+    next_ = (next_ + 1) % window_;
+    if (count_ < window_) ++count_;
   }
   std::size_t count() const { return count_; }
   /// NaN while nothing has been added.
@@ -76,7 +82,8 @@ class RunningMean {
   }
 
  private:
-  std::array<double, 100> values_{};
+  std::array<double, longest_window> values_{};
+  std::size_t window_;
   std::size_t next_ = 0;
   std::size_t count_ = 0;
 };

@@ -160,7 +160,7 @@ inline std::string loss_figure(const History& history) {
   Curve train{"training", "c1-soft", {}, false};
   Curve mean{"running mean", "c1", {}, false};
   Curve validation{"validation", "c2", {}, true};
-  RunningMean running;
+  RunningMean running(history.steps.size() / 20);  // a long window would trail behind a short run
   std::int64_t not_finite = 0;
   for (const StepRecord& record : history.steps) {
     running.add(record.loss);

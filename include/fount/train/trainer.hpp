@@ -494,7 +494,7 @@ class Trainer {
     std::string text;
     const TextRequest request{.prompt = with_new_lines(options_.sample_prompt),
                               .max_new_tokens = options_.sample_tokens,
-                              .sampling = {.temperature = 0.8, .seed = options_.seed}};
+                              .sampling = {.temperature = 0.5, .seed = options_.seed}};
     try {
       generate_text(*generator_, *tokenizer_, request,
                     [&](const std::string& piece) { text += piece; });

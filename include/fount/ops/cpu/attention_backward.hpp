@@ -223,7 +223,8 @@ struct BackwardBlock {
     const int begin = rows.begin / row_step * row_step;
     const int past_own = rows.empty() ? tile.count : rows.end;
     const int end = std::min(tile.count, (past_own + row_step - 1) / row_step * row_step);
-    for (const Rows<T> side : {tiles.p, tiles.d_s}) {
+    const Rows<T> sides[] = {tiles.p, tiles.d_s};
+    for (const Rows<T> side : sides) {
       for (int r = begin; r < end; ++r) {
         if (r < rows.begin || r >= rows.end) zero_row(side[r] + panel * width, width);
       }

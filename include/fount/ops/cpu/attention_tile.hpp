@@ -11,6 +11,7 @@
 
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
+#include <fount/ops/cpu/shuffle.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
@@ -186,7 +187,9 @@ template <Real T, bool Upper, int... I>
                                                    std::integer_sequence<int, I...>) {
   constexpr int lanes = vector_width<T>;
   constexpr int first = Upper ? lanes / 2 : 0;
-  return __builtin_shufflevector(a, b, (first + I / 2 + (I % 2) * lanes)...);
+  Vector<T> result;
+  detail::shuffle<(first + I / 2 + (I % 2) * lanes)...>(result, a, b);
+  return result;
 }
 
 /// Transposes a square of registers: log2(lanes) perfect shuffles of its rows.

@@ -11,6 +11,7 @@
 
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
+#include <fount/ops/cpu/shuffle.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
@@ -31,8 +32,8 @@ inline void exchange(Vector& low, Vector& high, std::integer_sequence<int, Lane.
   constexpr int lanes = static_cast<int>(sizeof...(Lane));
   const Vector a = low;
   const Vector b = high;
-  low = __builtin_shufflevector(a, b, ((Lane & Size) == 0 ? Lane : Lane - Size + lanes)...);
-  high = __builtin_shufflevector(a, b, ((Lane & Size) == 0 ? Lane + Size : Lane + lanes)...);
+  shuffle<((Lane & Size) == 0 ? Lane : Lane - Size + lanes)...>(low, a, b);
+  shuffle<((Lane & Size) == 0 ? Lane + Size : Lane + lanes)...>(high, a, b);
 }
 
 /// Transposes a square of vectors: blocks of 1, then 2, 4, ... change places (Eklundh 1972).
