@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fount/config/presets.hpp>
+#include <fount/models/parameters.hpp>
 #include <fount/models/transformer.hpp>
 #include <fount/train/plan.hpp>
 
