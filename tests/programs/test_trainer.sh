@@ -69,7 +69,7 @@ expect 1 "temperature" "$bin/quickstart" generate --checkpoint run --temperature
 # Plans answer without allocating.
 expect 1 "Feasible: ✗" "$bin/gpt-8b" plan --batch-size 2 --seq-len 2048 --memory 80GiB
 expect 0 "Parameters: 7,463,993,344" "$bin/gpt-8b" plan --batch-size 2 --seq-len 2048 \
-  --memory 80GiB --precision bf16_lean
+  --memory 80GiB --precision bf16_lean --recompute block
 expect 0 "Largest that fits" "$bin/quickstart" plan
 expect 1 "a size such as 80GiB" "$bin/quickstart" plan --memory lots
 
@@ -103,14 +103,14 @@ expect 1 "a_train_0.bin" $train --data foreign --output x
 head -c 2000 /dev/zero | tr '\0' '\377' >ids/train.bin
 expect 1 "65535" $train --data ids --output y
 head -c 20 /dev/zero >short/train.bin
-expect 1 "33 tokens" $train --data short --output x
+expect 1 "at least 33" $train --data short --output x
 printf 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:!?-_#+*/' >many.txt
 cat many.txt many.txt many.txt many.txt >more.txt
 "$bin/fount" prepare --input more.txt --tokenizer char --output many >/dev/null
 expect 1 "fount_add_trainer" $train --data many --output x
 
 # A checkpoint of another model, and a damaged one.
-expect 1 "num_layers" "$bin/my-model" generate --checkpoint run
+expect 1 "vocab_size: checkpoint has 64" "$bin/my-model" generate --checkpoint run
 cp -r run/checkpoints/step-00000004 damaged
 head -c 1000 run/checkpoints/step-00000004/model.safetensors >damaged/model.safetensors
 expect 1 "model.safetensors" "$bin/quickstart" generate --checkpoint damaged
