@@ -99,8 +99,8 @@ double rejected_share(Mutate mutate) {
 
 TEST_CASE("stories are the same bytes on every platform", "[data][stories]") {
   const std::string text = stories_text(2000, 1);
-  CHECK(fnv1a(text.substr(0, 1000)) == 0U);
-  CHECK(fnv1a(story(0xffffffffffffffffU, 0xffffffffffffffffU)) == 0U);
+  CHECK(fnv1a(text.substr(0, 1000)) == 0xcd6e73d9b9a7bf84U);
+  CHECK(fnv1a(story(0xffffffffffffffffU, 0xffffffffffffffffU)) == 0xa0486766f25dff68U);
   CHECK(text == stories_text(2000, 1));
   CHECK(text != stories_text(2000, 2));
   CHECK(text.starts_with(story(1, 0) + "\n\n" + story(1, 1)));

@@ -301,11 +301,11 @@ class StoryTeller {
     sentence_.clear();
   }
 
-  /// Words and sentences are Zipf distributed: the k-th of a row is drawn 1/(k + 3) as often, so
+  /// Words and sentences are Zipf distributed: the k-th of a row is drawn 1/(k + 2) as often, so
   /// that a model meets most words often and a few seldom, as in any text. Plots are drawn evenly.
   std::size_t draw(const StoryGrammar::Row& row) {
     constexpr std::uint64_t kScale = 1'000'000;
-    const auto weight = [&](std::size_t k) { return row.is_plot ? kScale : kScale / (k + 3); };
+    const auto weight = [&](std::size_t k) { return row.is_plot ? kScale : kScale / (k + 2); };
     std::uint64_t total = 0;
     for (std::size_t k = 0; k < row.alternatives.size(); ++k) total += weight(k);
     std::uint64_t left = random_.below(total);
