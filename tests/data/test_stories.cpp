@@ -158,7 +158,7 @@ TEST_CASE("story words are sorted, distinct, and told apart without their capita
 
 TEST_CASE("the story grammar has few enough categories for the bits of an integer",
           "[data][stories]") {
-  CHECK(detail::story_grammar().num_categories() <= detail::StoryGrammar::kMaxCategories);
+  CHECK(detail::story_grammar().num_categories() <= detail::StoryGrammar::max_categories);
 }
 
 TEST_CASE("every generated sentence parses", "[data][stories]") {

@@ -26,7 +26,7 @@ using fount::data::is_story_word;
 using fount::data::parses_as_story_sentence;
 using fount::data::split_story_sentences;
 
-constexpr std::string_view kUsage =
+constexpr std::string_view usage_text =
     "usage: check_stories FILE [--min-words SHARE] [--min-sentences SHARE] [--take-words COUNT]\n"
     "                          [--reference TRAIN_TEXT] [--validation VAL_TEXT]\n"
     "       check_stories --disjoint TRAIN_TEXT VAL_TEXT\n"
@@ -153,13 +153,13 @@ std::vector<std::string_view> whole_sentences(std::string_view sample) {
 }
 
 std::vector<std::string_view> words_of(std::string_view sentence) {
-  constexpr std::string_view kMarks = ".,!?\"";
+  constexpr std::string_view marks = ".,!?\"";
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < sentence.size();) {
     const std::size_t end = std::min(sentence.find(' ', at), sentence.size());
     std::string_view word = sentence.substr(at, end - at);
-    word.remove_prefix(std::min(word.find_first_not_of(kMarks), word.size()));
-    word.remove_suffix(word.size() - std::min(word.find_last_not_of(kMarks) + 1, word.size()));
+    word.remove_prefix(std::min(word.find_first_not_of(marks), word.size()));
+    word.remove_suffix(word.size() - std::min(word.find_last_not_of(marks) + 1, word.size()));
     if (!word.empty()) words.push_back(word);
     at = end + 1;
   }
@@ -195,9 +195,13 @@ double share(std::size_t part, std::size_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+/// Up to ten, each cut to a line's length, with `?` for what a terminal might take for a command.
 void print_examples(const char* title, const std::vector<std::string_view>& examples) {
   for (std::size_t i = 0; i < std::min<std::size_t>(examples.size(), 10); ++i) {
-    std::cout << "  " << title << ": " << examples[i] << '\n';
+    std::string example(examples[i].substr(0, 80));
+    std::replace_if(
+        example.begin(), example.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    std::cout << "  " << title << ": " << example << '\n';
   }
 }
 
@@ -259,7 +263,7 @@ int main(int argc, char** argv) {
     std::cout << (passed ? "passed\n" : "failed\n");
     return passed ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception& error) {
-    std::cerr << "check_stories: " << error.what() << '\n' << kUsage;
+    std::cerr << "check_stories: " << error.what() << '\n' << usage_text;
     return 2;
   }
 }

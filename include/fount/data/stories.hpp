@@ -32,8 +32,8 @@ consteval bool brackets_match(std::span<const StoryRow> rows) {
   }
   return true;
 }
-static_assert(brackets_match(kStoryPhrases) && brackets_match(kStorySentences) &&
-                  brackets_match(kStoryPlotSentences),
+static_assert(brackets_match(story_phrases) && brackets_match(story_sentences) &&
+                  brackets_match(story_plot_sentences),
               "story_grammar: brackets must match within each alternative, because every pair of "
               "them is one production of the recogniser");
 
@@ -58,15 +58,15 @@ class StoryGrammar {
     bool operator==(const Part&) const = default;
   };
   using Production = std::vector<Part>;
-  static constexpr int kMaxCategories = 64;  // a token's categories are the bits of one integer
+  static constexpr int max_categories = 64;  // a token's categories are the bits of one integer
 
   StoryGrammar() {
-    for (const StoryRow& row : kStoryWordClasses) add_words(row);
-    for (const StoryRow& row : kStoryWordLists) add_words(row);
+    for (const StoryRow& row : story_word_classes) add_words(row);
+    for (const StoryRow& row : story_word_lists) add_words(row);
     const auto tables = {
-        std::span<const StoryRow>(kStoryWordLists), std::span<const StoryRow>(kStoryPhrases),
-        std::span<const StoryRow>(kStorySentences), std::span<const StoryRow>(kStoryPlotSentences),
-        std::span<const StoryRow>(kStoryPlots)};
+        std::span<const StoryRow>(story_word_lists), std::span<const StoryRow>(story_phrases),
+        std::span<const StoryRow>(story_sentences), std::span<const StoryRow>(story_plot_sentences),
+        std::span<const StoryRow>(story_plots)};
     for (const auto table : tables) texts_.insert(texts_.end(), table.begin(), table.end());
     for (const StoryRow& text : texts_) rows_.push_back(read_row(text));
     for (std::size_t t = 0; t < tokens_.size(); ++t) sorted_tokens_.push_back(static_cast<int>(t));
@@ -154,7 +154,7 @@ class StoryGrammar {
     Row row{.is_sentence = text.category == "Sentence",
             .is_plot = text.category == "Story",
             .alternatives = {}};
-    const bool is_word_list = &text - texts_.data() < std::ssize(kStoryWordLists);
+    const bool is_word_list = &text - texts_.data() < std::ssize(story_word_lists);
     for (const std::string_view alternative : split(text.text, is_word_list ? ' ' : '|')) {
       row.alternatives.push_back(is_word_list
                                      ? Alternative{{false, find(tokens_, alternative), -1}}
@@ -304,8 +304,8 @@ class StoryTeller {
   /// Words and sentences are Zipf distributed: the k-th of a row is drawn 1/(k + 2) as often, so
   /// that a model meets most words often and a few seldom, as in any text. Plots are drawn evenly.
   std::size_t draw(const StoryGrammar::Row& row) {
-    constexpr std::uint64_t kScale = 1'000'000;
-    const auto weight = [&](std::size_t k) { return row.is_plot ? kScale : kScale / (k + 2); };
+    constexpr std::uint64_t scale = 1'000'000;
+    const auto weight = [&](std::size_t k) { return row.is_plot ? scale : scale / (k + 2); };
     std::uint64_t total = 0;
     for (std::size_t k = 0; k < row.alternatives.size(); ++k) total += weight(k);
     std::uint64_t left = random_.below(total);
@@ -343,7 +343,7 @@ class StoryTeller {
 /// sentence's length.
 class StoryParser {
  public:
-  static constexpr std::size_t kMaxTokens = 63;  // positions are the bits of one integer
+  static constexpr std::size_t max_tokens = 63;  // positions are the bits of one integer
 
   explicit StoryParser(std::span<const int> tokens)
       : tokens_(tokens),
@@ -471,7 +471,7 @@ inline bool parses_as_story_sentence(std::string_view sentence) {
     } else {
       token = detail::story_grammar().find_token(sentence.substr(at, 1));
     }
-    if (token < 0 || tokens.size() == detail::StoryParser::kMaxTokens) return false;
+    if (token < 0 || tokens.size() == detail::StoryParser::max_tokens) return false;
     tokens.push_back(token);
     at = end;
   }
