@@ -65,7 +65,7 @@ mkdir -p "$run"
 echo
 echo "--- two more samples"
 "$bin/quickstart" generate --checkpoint "$run" --prompt "Once upon a time" --max-new-tokens 400 \
-  --num-samples 2 --temperature 0.5 --seed 2
+  --num-samples 2 --temperature 0.8 --top-p 0.95 --seed 2
 
 echo
 echo "The run is in $run; open $run/report.html in a browser. Go on with:"

@@ -190,8 +190,8 @@ inline constexpr std::array all = {
             .dropout = 0.2, .eval_interval = 250, .eval_batches = 200},
            10'745'088, "nanoGPT's character model for a GPU"},
     Preset{"quickstart", quickstart,
-           {.steps = 700, .batch_size = 16, .learning_rate = 3e-3, .min_lr = 1e-4,
-            .warmup_steps = 40, .eval_interval = 100, .eval_batches = 30, .log_interval = 20},
+           {.steps = 1'200, .batch_size = 8, .learning_rate = 3e-3, .min_lr = 1e-4,
+            .warmup_steps = 40, .eval_interval = 200, .eval_batches = 50, .log_interval = 40},
            795'776, "learns the built-in stories in a minute"},
 };
 
