@@ -74,7 +74,7 @@ class ThreadPool {
   }
 
  private:
-  static constexpr int spins_before_sleep = 4000;  // about 50 us: longer than a step's serial parts
+  static constexpr int spins_before_sleep = 4000;  // tens of microseconds: longer than most serial parts of a step
 
   static void pause() {
 #if defined(__x86_64__)
