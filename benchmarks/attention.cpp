@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include <fount/core/threads.hpp>
+#include <fount/backend/threads.hpp>
 #include <fount/ops/attention.hpp>
 
 namespace {

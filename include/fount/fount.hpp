@@ -3,10 +3,10 @@
 // Everything for a trainer of your own. Programs that use only parts include those headers instead.
 
 #include <fount/app/model_main.hpp>
+#include <fount/backend/threads.hpp>
 #include <fount/config/checks.hpp>
 #include <fount/config/precision.hpp>
 #include <fount/config/presets.hpp>
-#include <fount/core/threads.hpp>
 #include <fount/core/units.hpp>
 #include <fount/optim/clip.hpp>
 #include <fount/optim/schedule.hpp>

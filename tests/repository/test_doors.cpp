@@ -24,7 +24,7 @@ const std::vector<Door>& doors() {
       {"nlohmann-json", std::regex("<nlohmann/.*"), std::regex("include/fount/io/json\\.hpp")},
       {"CLI11", std::regex("<CLI/.*"), std::regex("include/fount/app/.*")},
       {"Catch2", std::regex("<catch2/.*"), std::regex("tests/support/catch\\.hpp")},
-      {"OpenMP", std::regex("<omp\\.h>"), std::regex("(?!)")},  // core/threads.hpp says why
+      {"OpenMP", std::regex("<omp\\.h>"), std::regex("(?!)")},  // backend/threads.hpp says why
       {"CUDA", std::regex("<(cuda|cub/|cublas|nvtx|cooperative_groups|mma\\.h).*"),
        std::regex("include/fount/(backend/cuda.*|ops/cuda/.*)")},
       {"NCCL", std::regex("<nccl.*"), std::regex("include/fount/dist/nccl.*")},

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <memory>
 
+#include <fount/backend/threads.hpp>
 #include <fount/core/arena.hpp>
-#include <fount/core/threads.hpp>
 
 namespace fount {
 

@@ -21,9 +21,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <fount/backend/threads.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/macros.hpp>
-#include <fount/core/threads.hpp>
 #include <fount/core/units.hpp>
 #include <fount/io/files.hpp>
 #include <fount/monitor/metrics.hpp>

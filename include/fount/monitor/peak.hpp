@@ -13,10 +13,10 @@
 #include <vector>
 
 #include <fount/backend/cpu.hpp>
+#include <fount/backend/threads.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/macros.hpp>
-#include <fount/core/threads.hpp>
 
 namespace fount {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fount/core/threads.hpp>
+#include <fount/backend/threads.hpp>
 
 #include <atomic>
 #include <memory>
