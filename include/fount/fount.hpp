@@ -10,6 +10,8 @@
 #include <fount/core/units.hpp>
 #include <fount/optim/clip.hpp>
 #include <fount/optim/schedule.hpp>
+#include <fount/train/evaluation_model.hpp>
+#include <fount/train/generation_model.hpp>
 #include <fount/train/plan.hpp>
 #include <fount/train/training_model.hpp>
 #include <fount/version.hpp>

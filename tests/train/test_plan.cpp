@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fount/config/presets.hpp>
+#include <fount/monitor/machine.hpp>
+#include <fount/train/evaluation_model.hpp>
 #include <fount/train/generation_model.hpp>
 #include <fount/train/plan.hpp>
 #include <fount/train/training_model.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "support/catch.hpp"
 
@@ -48,6 +52,50 @@ void check_allocations(const RunShape& shape) {
   CHECK(training.plan().total() == training.allocated_bytes());
   const GenerationModel<C, fp32> generation;
   CHECK(generation.allocated_bytes() == generate_plan<C, fp32>().total());
+  const EvaluationModel<C, fp32> evaluation(shape);
+  CHECK(evaluation.allocated_bytes() == evaluate_plan<C, fp32>(shape).total());
+}
+
+/// Allocates what `plan` says and lays `layout` out in it: both must end at the same byte, region by
+/// region. @return false where this machine has too little memory
+template <class Layout>
+bool fills(const MemoryPlan& plan, const char* purpose, const Layout& layout) {
+  INFO(purpose);
+  if (plan.total() > inspect_machine().available_memory) return false;
+  const Arena arena(plan.total(), purpose);
+  Committer committer(arena.data(), arena.size());
+  MemoryPlan committed;
+  layout(committer, committed);
+  CHECK(committer.mark() == plan.total());
+  CHECK(committed.num_regions == plan.num_regions);
+  for (std::size_t i = 0; i < plan.regions.size(); ++i) {
+    INFO(plan.regions[i].name);
+    CHECK(committed.regions[i].bytes == plan.regions[i].bytes);
+  }
+  return true;
+}
+
+/// Training, evaluation and generation of one preset.
+/// @return for how many of the three there was memory
+template <std::size_t I>
+int check_preset() {
+  static constexpr ModelConfig C = presets::all[I].model;
+  using E = nn::Elements<fp32>;
+  INFO(presets::all[I].name);
+  constexpr RunShape shape = {.batch_size = 2};
+  const bool trains = fills(train_plan<C, fp32>(shape), "training",
+                            [&](Committer& committer, MemoryPlan& plan) {
+                              detail::train_layout<C, E>(committer, shape, plan);
+                            });
+  const bool evaluates = fills(evaluate_plan<C, fp32>(shape), "evaluation",
+                               [&](Committer& committer, MemoryPlan& plan) {
+                                 detail::inference_layout<C, E>(committer, shape, 0, plan);
+                               });
+  const bool generates =
+      fills(generate_plan<C, fp32>(), "generation", [](Committer& committer, MemoryPlan& plan) {
+        detail::inference_layout<C, E>(committer, generation_shape<C>(), C.max_seq_len, plan);
+      });
+  return int{trains} + int{evaluates} + int{generates};
 }
 
 }  // namespace
@@ -101,6 +149,36 @@ TEST_CASE("planned bytes are allocated bytes", "[train][plan]") {
   check_allocations<presets::mlm_fast>({.batch_size = 2});
 }
 
+TEST_CASE("planned bytes are allocated bytes for every preset that fits here", "[train][plan]") {
+  const int fitted = []<std::size_t... I>(std::index_sequence<I...>) {
+    return (check_preset<I>() + ...);
+  }(std::make_index_sequence<presets::all.size()>());
+  // Half a gibibyte free is enough for the smallest.
+  CHECK(fitted >= 12);
+  WARN(fitted << " of " << 3 * presets::all.size() << " allocations fitted into this machine");
+}
+
+TEST_CASE("an evaluation model gives the loss of the training model", "[train][plan]") {
+  constexpr RunShape shape = {.batch_size = 2, .seq_len = 7};
+  TrainingModel<tiny, fp32> training(shape);
+  training.initialize(3);
+  EvaluationModel<tiny, fp32> evaluation(shape);
+  REQUIRE(evaluation.weights().bytes == training.weights().bytes);
+  std::copy_n(training.weights().data, training.weights().bytes, evaluation.weights().data);
+  for (int i = 0; i < 14; ++i) {
+    training.inputs()[i] = evaluation.inputs()[i] = (i * 5) % 13;
+    training.labels()[i] = evaluation.labels()[i] = i == 3 ? -1 : (i * 7 + 1) % 13;
+    training.documents()[i] = evaluation.documents()[i] = i % 7 / 3;
+  }
+  CHECK(evaluation.evaluate() == training.evaluate());
+  const double together = evaluation.evaluate();
+  training.use_documents(true);
+  evaluation.use_documents(true);
+  CHECK(evaluation.evaluate() == training.evaluate());
+  CHECK(evaluation.evaluate() != together);
+  CHECK(evaluation.allocated_bytes() < training.allocated_bytes() / 3);
+}
+
 TEST_CASE("a layout that takes more than was planned is refused", "[train][plan]") {
   alignas(64) std::byte memory[128];
   Committer committer(memory, 128);
@@ -120,4 +198,6 @@ TEST_CASE("a shape that the model cannot have is refused", "[train][plan]") {
   CHECK_THROWS_WITH(Model({.batch_size = 0}), Catch::Contains("batch_size"));
   CHECK_THROWS_WITH(Model({.seq_len = 10}), Catch::Contains("max_seq_len 9"));
   CHECK_THROWS_AS(Model({.world_size = 2}), ConfigError);
+  using Evaluation = EvaluationModel<tiny, fp32>;
+  CHECK_THROWS_WITH(Evaluation({.seq_len = 10}), Catch::Contains("max_seq_len 9"));
 }

@@ -5,11 +5,13 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <fount/config/precision.hpp>
 #include <fount/config/recipe.hpp>
 #include <fount/core/arena.hpp>
+#include <fount/core/error.hpp>
 #include <fount/models/transformer.hpp>
 #include <fount/ops/rotary.hpp>
 #include <fount/optim/clip.hpp>
@@ -31,6 +33,21 @@ struct RunShape {
     return {batch_size, seq_len == 0 ? C.max_seq_len : seq_len};
   }
 };
+
+/// The batch of `shape`.
+/// @throws ConfigError where the model cannot have it
+template <ModelConfig C>
+BatchShape checked_batch(const RunShape& shape) {
+  const BatchShape batch = shape.template batch<C>();
+  if (batch.batch_size < 1 || batch.seq_len < 1 || batch.seq_len > C.max_seq_len) {
+    throw ConfigError("batch of " + std::to_string(batch.batch_size) + " x " +
+                      std::to_string(batch.seq_len) +
+                      " tokens: batch_size must be at least 1 and seq_len between 1 and the "
+                      "model's max_seq_len " +
+                      std::to_string(C.max_seq_len));
+  }
+  return batch;
+}
 
 /// Named parts of one allocation, in the order in which they lie there.
 struct MemoryPlan {

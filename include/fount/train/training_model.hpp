@@ -27,7 +27,7 @@ class TrainingModel : public TrainableModel {
   /// @throws ConfigError for a shape the model cannot have, DeviceError without enough memory
   explicit TrainingModel(const RunShape& shape, int threads = 1)
       : run_shape_(checked(shape)),
-        shape_(shape.template batch<C>()),
+        shape_(checked_batch<C>(shape)),
         plan_(train_plan<C, P>(shape)),
         arena_(plan_.total(), "training"),
         cpu_(threads),
@@ -125,14 +125,6 @@ class TrainingModel : public TrainableModel {
 
  private:
   static const RunShape& checked(const RunShape& shape) {
-    const BatchShape batch = shape.template batch<C>();
-    if (batch.batch_size < 1 || batch.seq_len < 1 || batch.seq_len > C.max_seq_len) {
-      throw ConfigError("batch of " + std::to_string(batch.batch_size) + " x " +
-                        std::to_string(batch.seq_len) +
-                        " tokens: batch_size must be at least 1 and seq_len between 1 and the "
-                        "model's max_seq_len " +
-                        std::to_string(C.max_seq_len));
-    }
     if (shape.world_size != 1) {
       throw ConfigError("world_size " + std::to_string(shape.world_size) +
                         ": this version trains in one process; plans take any world size");
