@@ -73,12 +73,17 @@ struct Problem {
   std::int64_t v_at() const { return k_at() + std::int64_t{shape.num_kv_heads} * shape.head_dim; }
   void forward(const Cpu& cpu) {
     fount::ops::attention_forward<T>(cpu, shape, out.data(), lse.data(), qkv.data(),
-                                     qkv.data() + k_at(), qkv.data() + v_at());
+                                     inside(qkv, k_at()), inside(qkv, v_at()));
   }
   void backward(const Cpu& cpu) {
-    fount::ops::attention_backward<T>(cpu, shape, d_qkv.data(), d_qkv.data() + k_at(),
-                                      d_qkv.data() + v_at(), d_out.data(), out.data(), lse.data(),
-                                      qkv.data(), qkv.data() + k_at(), qkv.data() + v_at());
+    fount::ops::attention_backward<T>(cpu, shape, d_qkv.data(), inside(d_qkv, k_at()),
+                                      inside(d_qkv, v_at()), d_out.data(), out.data(), lse.data(),
+                                      qkv.data(), inside(qkv, k_at()), inside(qkv, v_at()));
+  }
+
+ private:
+  static T* inside(std::vector<T>& values, std::int64_t at) {
+    return values.empty() ? nullptr : values.data() + at;
   }
 };
 

@@ -2,7 +2,7 @@
 #include <set>
 #include <tuple>
 
-#include "proof.hpp"
+#include "models/gradients/proof.hpp"
 #include "support/catch.hpp"
 
 using namespace fount;

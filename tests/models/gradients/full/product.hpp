@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "proof.hpp"
+#include "models/gradients/proof.hpp"
 #include "support/catch.hpp"
 
 namespace fount::test {

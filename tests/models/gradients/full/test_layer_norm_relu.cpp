@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "product.hpp"
 
-#if FOUNT_FULL_PROOF
 TEST_CASE("every gradient of every layer_norm and relu variant matches central differences",
           "[models][gradients][full]") {
   fount::test::prove_product<0, 2>();
 }
-#endif
