@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer in a precision that this version can only plan is refused, with what it can compute in.
-// expect: this version computes in fp32 and fp64
+// A trainer in a precision that nothing computes in is refused: double goes with double only.
+// expect: this precision mixes double with something else
 
 #include <fount/app/model_entry.hpp>
 
 fount::ModelEntry entry() {
-  return fount::model_entry<fount::presets::quickstart, fount::bf16_mixed>("quickstart");
+  constexpr fount::Precision mixed = {fount::DType::bfloat16, fount::DType::float64};
+  return fount::model_entry<fount::presets::quickstart, mixed>("quickstart");
 }

@@ -45,15 +45,15 @@ void check_table(const std::array<std::array<double, 4>, 4>& rows) {
   }
 }
 
-template <ModelConfig C>
+template <ModelConfig C, Precision P = fp32>
 void check_allocations(const RunShape& shape) {
-  const TrainingModel<C, fp32> training(shape);
-  CHECK(training.allocated_bytes() == train_plan<C, fp32>(shape).total());
+  const TrainingModel<C, P> training(shape);
+  CHECK(training.allocated_bytes() == train_plan<C, P>(shape).total());
   CHECK(training.plan().total() == training.allocated_bytes());
-  const GenerationModel<C, fp32> generation;
-  CHECK(generation.allocated_bytes() == generate_plan<C, fp32>().total());
-  const EvaluationModel<C, fp32> evaluation(shape);
-  CHECK(evaluation.allocated_bytes() == evaluate_plan<C, fp32>(shape).total());
+  const GenerationModel<C, P> generation;
+  CHECK(generation.allocated_bytes() == generate_plan<C, P>().total());
+  const EvaluationModel<C, P> evaluation(shape);
+  CHECK(evaluation.allocated_bytes() == evaluate_plan<C, P>(shape).total());
 }
 
 /// Allocates what `plan` says and lays `layout` out in it: both must end at the same byte, region by
@@ -77,22 +77,22 @@ bool fills(const MemoryPlan& plan, const char* purpose, const Layout& layout) {
 
 /// Training, evaluation and generation of one preset.
 /// @return for how many of the three there was memory
-template <std::size_t I>
+template <std::size_t I, Precision P>
 int check_preset() {
   static constexpr ModelConfig C = presets::all[I].model;
-  using E = nn::Elements<fp32>;
-  INFO(presets::all[I].name);
+  using E = nn::Elements<P>;
+  INFO(presets::all[I].name << ", " << name_of(P));
   constexpr RunShape shape = {.batch_size = 2};
-  const bool trains = fills(train_plan<C, fp32>(shape), "training",
+  const bool trains = fills(train_plan<C, P>(shape), "training",
                             [&](Committer& committer, MemoryPlan& plan) {
                               detail::train_layout<C, E>(committer, shape, plan);
                             });
-  const bool evaluates = fills(evaluate_plan<C, fp32>(shape), "evaluation",
+  const bool evaluates = fills(evaluate_plan<C, P>(shape), "evaluation",
                                [&](Committer& committer, MemoryPlan& plan) {
                                  detail::inference_layout<C, E>(committer, shape, 0, plan);
                                });
   const bool generates =
-      fills(generate_plan<C, fp32>(), "generation", [](Committer& committer, MemoryPlan& plan) {
+      fills(generate_plan<C, P>(), "generation", [](Committer& committer, MemoryPlan& plan) {
         detail::inference_layout<C, E>(committer, generation_shape<C>(), C.max_seq_len, plan);
       });
   return int{trains} + int{evaluates} + int{generates};
@@ -142,6 +142,8 @@ TEST_CASE("planned bytes are allocated bytes", "[train][plan]") {
     }
   }
   check_allocations<tiny>({.batch_size = 1, .seq_len = 1});
+  check_allocations<tiny, bf16_mixed>({.batch_size = 3, .seq_len = 7, .dropout = true});
+  check_allocations<tiny, bf16_lean>({.batch_size = 3, .seq_len = 7});
   check_allocations<presets::shakespeare_char>({.batch_size = 12});
   check_allocations<presets::quickstart>({.batch_size = 16});
   check_allocations<presets::llama_tiny>({.batch_size = 1, .seq_len = 64});
@@ -151,11 +153,11 @@ TEST_CASE("planned bytes are allocated bytes", "[train][plan]") {
 
 TEST_CASE("planned bytes are allocated bytes for every preset that fits here", "[train][plan]") {
   const int fitted = []<std::size_t... I>(std::index_sequence<I...>) {
-    return (check_preset<I>() + ...);
+    return (check_preset<I, fp32>() + ...) + (check_preset<I, bf16_lean>() + ...);
   }(std::make_index_sequence<presets::all.size()>());
   // Half a gibibyte free is enough for the smallest.
-  CHECK(fitted >= 12);
-  WARN(fitted << " of " << 3 * presets::all.size() << " allocations fitted into this machine");
+  CHECK(fitted >= 24);
+  WARN(fitted << " of " << 6 * presets::all.size() << " allocations fitted into this machine");
 }
 
 TEST_CASE("an evaluation model gives the loss of the training model", "[train][plan]") {

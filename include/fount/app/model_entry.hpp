@@ -49,8 +49,8 @@ PlanEntry plan_entry() {
 template <ModelConfig C, Precision P>
 ComputeEntry compute_entry() {
   static_assert(can_compute_on_cpu(P),
-                "model_main: this version computes in fp32 and fp64; other precisions can be "
-                "planned (`plan --precision bf16_mixed`) but not trained");
+                "model_main: this precision mixes double with something else, or has master "
+                "weights in a type that nothing is computed in");
   return {P,
           [](const RunShape& shape, int threads) -> std::unique_ptr<TrainableModel> {
             return std::make_unique<TrainingModel<C, P>>(shape, threads);

@@ -99,7 +99,7 @@ inline constexpr std::array flag_table = {
     Flag{"micro-batch-size", FlagFate::derived, "accumulate",
          "--batch-size is then the effective batch, and accumulate their quotient"},
     Flag{"mixed-precision", FlagFate::notice, "",
-         "this version computes in fp32 on the CPU; --precision chooses what is compiled in"},
+         "16-bit formats are precisions here: --precision bf16_mixed, where it was built in"},
     Flag{"compile-model", FlagFate::notice, "", "everything is compiled already"},
     Flag{"nnodes", FlagFate::refused, "", "this version trains in one process; use --threads"},
     Flag{"node-rank", FlagFate::refused, "", "this version trains in one process; use --threads"},

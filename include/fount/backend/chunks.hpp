@@ -57,15 +57,15 @@ template <Real T, class Term>
 
 /// out[i] = value(i) for i in [begin, end), through a block on the stack: `value` may read what it
 /// is about to overwrite, and the loop vectorises all the same.
-template <Real T, class Value>
+template <Element T, class Value>
 [[gnu::always_inline]] inline void store_each(T* out, std::int64_t begin, std::int64_t end,
                                               Value value) {
   constexpr std::int64_t size = 64;
   for (std::int64_t i = begin; i < end; i += size) {
-    T block[size];
+    compute_t<T> block[size];
     const std::int64_t count = std::min(end - i, size);
     for (std::int64_t j = 0; j < count; ++j) block[j] = value(i + j);
-    for (std::int64_t j = 0; j < count; ++j) out[i + j] = block[j];
+    for (std::int64_t j = 0; j < count; ++j) out[i + j] = static_cast<T>(block[j]);
   }
 }
 

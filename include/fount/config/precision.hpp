@@ -18,6 +18,10 @@ struct Precision {
   bool stochastic_rounding = false;
   bool loss_scaling = false;
 
+  /// The type of the arithmetic: 16-bit formats are for storage.
+  constexpr DType compute() const {
+    return activation == DType::float64 ? DType::float64 : DType::float32;
+  }
   /// Bytes of weights, gradients, master weights and two moments for each parameter.
   constexpr int bytes_per_parameter() const {
     return static_cast<int>(size_of(weight) + size_of(gradient) + size_of(master) +
@@ -49,9 +53,18 @@ constexpr std::string_view name_of(const Precision& precision) {
   return "custom";
 }
 
-/// Whether the CPU kernels of this version compute in `precision`; plans work for all of them.
+/// Whether the CPU kernels compute in `precision`: they know every storage format, but double goes
+/// with double only, and master weights are what the kernels compute in.
 constexpr bool can_compute_on_cpu(const Precision& precision) {
-  return precision == fp32 || precision == fp64;
+  const DType types[] = {precision.weight, precision.gradient, precision.moment,
+                         precision.activation};
+  int doubles = 0;
+  for (const DType type : types) {
+    if (type == DType::none) return false;
+    doubles += type == DType::float64 ? 1 : 0;
+  }
+  return (doubles == 0 || doubles == 4) &&
+         (precision.master == DType::none || precision.master == precision.compute());
 }
 
 }  // namespace fount

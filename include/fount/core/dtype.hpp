@@ -115,6 +115,15 @@ template <class T> concept Real = std::is_same_v<T, float> || std::is_same_v<T, 
 /// A type that a tensor may be stored in.
 template <class T> concept Element = Real<T> || std::is_same_v<T, bf16> || std::is_same_v<T, fp16>;
 
+/// What kernels compute in for tensors stored as T: float for the 16-bit formats.
+template <Element T> using compute_t = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+/// A stored element as the number to compute with; `static_cast<T>` rounds it back.
+template <Element T>
+[[gnu::always_inline]] FOUNT_HOST_DEVICE constexpr compute_t<T> value_of(T stored) {
+  return static_cast<compute_t<T>>(stored);
+}
+
 template <Element T> inline constexpr DType dtype_of =
     std::is_same_v<T, double>  ? DType::float64
     : std::is_same_v<T, float> ? DType::float32

@@ -5,9 +5,11 @@
 // numbers: as easy as 1, 2, 3".
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
+#include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 
 namespace fount {
@@ -28,7 +30,9 @@ FOUNT_HOST_DEVICE constexpr std::array<std::uint32_t, 4> philox4x32(
 }
 
 /// Streams that share a seed but never a value.
-enum class RandomPurpose : std::uint32_t { initialise, dropout, shuffle, sampling, masking };
+enum class RandomPurpose : std::uint32_t {
+  initialise, dropout, shuffle, sampling, masking, rounding
+};
 
 /// One stream of random numbers, addressed by index.
 struct RandomStream {
@@ -60,6 +64,31 @@ struct RandomStream {
     return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586476925 * v);
   }
 };
+
+inline namespace FOUNT_CPU_NAMESPACE {
+
+/// The words of blocks first .. first + Blocks - 1, four each. The stream is a copy, so that no store
+/// can change it and the loop vectorises.
+template <int Blocks>
+inline void random_words(std::uint32_t* __restrict words, const RandomStream stream,
+                         std::uint64_t first) {
+  for (std::uint32_t block = 0; block < Blocks; ++block) {
+    const auto four = stream.block(first + block);
+    for (std::uint32_t word = 0; word < 4; ++word) words[4 * block + word] = four[word];
+  }
+}
+
+}  // namespace FOUNT_CPU_NAMESPACE
+
+/// Up or down to one of the two neighbours in bfloat16, the nearer one the likelier: right on average
+/// (Gupta et al. 2015, https://arxiv.org/abs/1502.02551). @param random at least 16 random bits
+FOUNT_HOST_DEVICE constexpr bf16 round_stochastically(float value, std::uint32_t random) {
+  const auto word = std::bit_cast<std::uint32_t>(value);
+  bf16 result;
+  if ((word & 0x7f800000U) == 0x7f800000U) return bf16(value);  // NaN and infinity stay
+  result.bits = static_cast<std::uint16_t>((word + (random & 0xffffU)) >> 16U);
+  return result;
+}
 
 /// Inverted dropout: an element is zeroed with probability `rate`, the others grow by 1/(1-rate),
 /// so that evaluation needs no scaling (Srivastava et al. 2014).

@@ -201,7 +201,7 @@ struct Transformer : CheckedConfig<C> {
   /// Logits (rows, padded_vocab_size) of the given rows of hidden states.
   template <class E>
   static void logits(const nn::Context<E>& context, const typename E::Weight* parameters,
-                     Saved<E>& saved, typename E::Activation* out,
+                     Saved<E>& saved, typename E::Statistic* out,
                      const typename E::Activation* hidden_rows, std::int64_t rows) {
     Head::template logits<E>(context, parameters + head_offset, saved.head, parameters, out,
                              hidden_rows, rows);

@@ -78,7 +78,7 @@ struct Embedding {
                            Saved<E>& saved, const std::int32_t* ids) {
     const std::int64_t N = context.shape.tokens();
     ops::embedding_forward(
-        context.cpu(), ops::EmbeddingForward<typename E::Weight>{
+        context.cpu(), ops::EmbeddingForward<typename E::Activation, typename E::Weight>{
                            .out = saved.x,
                            .tokens = parameters,
                            .positions = has_positions ? parameters + position_offset : nullptr,
@@ -113,7 +113,7 @@ struct Embedding {
       d_x = d_stream;
     }
     ops::embedding_backward(
-        context.cpu(), ops::EmbeddingBackward<typename E::Gradient>{
+        context.cpu(), ops::EmbeddingBackward<typename E::Gradient, typename E::Activation>{
                            .d_tokens = gradients,
                            .d_positions = has_positions ? gradients + position_offset : nullptr,
                            .d_token_type = has_types ? gradients + type_offset : nullptr,

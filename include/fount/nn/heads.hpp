@@ -42,39 +42,34 @@ template <ModelConfig C>
 struct VocabularyProjection {
   template <class E>
   struct Scratch {
-    typename E::Activation* logits;  // (chunk rows, Vp)
+    typename E::Statistic* logits;  // (chunk rows, Vp): a softmax over words wants more than 16 bits
   };
   template <class E, class Layout>
   static constexpr Scratch<E> scratch(Layout& layout, BatchShape shape) {
     const std::int64_t Vp = C.padded_vocab_size();
-    return {layout.template take<typename E::Activation>(
+    return {layout.template take<typename E::Statistic>(
         logits_chunk_rows(Vp, shape.tokens()) * Vp)};
   }
 
   /// logits (rows, Vp) from hidden (rows, C), before the soft-cap; the padding columns are left
   /// alone.
   template <class E>
-  static void logits(const Context<E>& context, typename E::Activation* logits,
+  static void logits(const Context<E>& context, typename E::Statistic* logits,
                      const typename E::Activation* hidden, const typename E::Weight* table,
                      const typename E::Weight* bias, std::int64_t rows) {
-    ops::matmul(context.cpu(), ops::Matmul<typename E::Activation>{.m = rows,
-                                                                   .n = C.vocab_size,
-                                                                   .k = C.hidden_size,
-                                                                   .c = logits,
-                                                                   .c_row_stride = padded,
-                                                                   .a = hidden,
-                                                                   .a_row_stride = C.hidden_size,
-                                                                   .b = table,
-                                                                   .b_row_stride = 1,
-                                                                   .b_col_stride = C.hidden_size,
-                                                                   .bias = bias});
+    using Product = ops::Matmul<typename E::Statistic, typename E::Activation, typename E::Weight>;
+    ops::matmul(context.cpu(), Product{.m = rows, .n = C.vocab_size, .k = C.hidden_size,
+                                       .c = logits, .c_row_stride = padded,
+                                       .a = hidden, .a_row_stride = C.hidden_size,
+                                       .b = table, .b_row_stride = 1,
+                                       .b_col_stride = C.hidden_size, .bias = bias});
   }
 
   /// cap * tanh(z / cap), in place, where the config has a soft-cap (Gemma team 2024).
   template <class E>
-  static void cap(typename E::Activation* logits, std::int64_t rows) {
+  static void cap(typename E::Statistic* logits, std::int64_t rows) {
     if constexpr (C.logit_softcap > 0.0F) {
-      using T = typename E::Activation;
+      using T = typename E::Statistic;
       for (std::int64_t row = 0; row < rows; ++row) {
         for (T* z = logits + row * padded; z != logits + row * padded + C.vocab_size; ++z) {
           *z = static_cast<T>(C.logit_softcap) * math::tanh(*z / static_cast<T>(C.logit_softcap));
@@ -97,7 +92,7 @@ struct VocabularyProjection {
       const std::int64_t rows = std::min(chunk, N - first);
       const auto* const x = hidden + first * C.hidden_size;
       logits(context, scratch.logits, x, table, bias, rows);
-      using T = typename E::Activation;
+      using T = typename E::Statistic;
       ops::cross_entropy(context.cpu(),
                          ops::CrossEntropy<T>{.logits = scratch.logits,
                                               .loss = task.losses + first,
@@ -124,18 +119,21 @@ struct VocabularyProjection {
                        const typename E::Activation* hidden, const typename E::Weight* table,
                        typename E::Gradient* d_table, typename E::Gradient* d_bias,
                        typename E::Activation* d_hidden, std::int64_t rows) {
-    using T = typename E::Activation;
-    const std::int64_t C_ = C.hidden_size;
-    ops::matmul(context.cpu(), ops::Matmul<T>{.m = rows, .n = C_, .k = C.vocab_size,
-                                              .c = d_hidden, .c_row_stride = C_,
-                                              .a = scratch.logits, .a_row_stride = padded,
-                                              .b = table, .b_row_stride = C_});
-    ops::matmul(context.cpu(), ops::Matmul<T>{.m = C.vocab_size, .n = C_, .k = rows,
-                                              .c = d_table, .c_row_stride = C_,
-                                              .a = scratch.logits, .a_row_stride = 1,
-                                              .a_col_stride = padded,
-                                              .b = hidden, .b_row_stride = C_,
-                                              .accumulate = true});
+    using S = typename E::Statistic;
+    using A = typename E::Activation;
+    constexpr std::int64_t width = C.hidden_size;
+    using Hidden = ops::Matmul<A, S, typename E::Weight>;
+    ops::matmul(context.cpu(), Hidden{.m = rows, .n = width, .k = C.vocab_size,
+                                      .c = d_hidden, .c_row_stride = width,
+                                      .a = scratch.logits, .a_row_stride = padded,
+                                      .b = table, .b_row_stride = width});
+    using Table = ops::Matmul<typename E::Gradient, S, A>;
+    ops::matmul(context.cpu(), Table{.m = C.vocab_size, .n = width, .k = rows,
+                                     .c = d_table, .c_row_stride = width,
+                                     .a = scratch.logits, .a_row_stride = 1,
+                                     .a_col_stride = padded,
+                                     .b = hidden, .b_row_stride = width,
+                                     .accumulate = true});
     if (d_bias != nullptr) {
       ops::linear_backward_bias(context.cpu(), d_bias, scratch.logits, rows, padded);
     }
@@ -177,7 +175,7 @@ struct LanguageModelHead {
   /// Logits (rows, Vp) of `rows` rows of hidden states.
   template <class E>
   static void logits(const Context<E>& context, const typename E::Weight* parameters, Saved<E>&,
-                     const typename E::Weight* token_table, typename E::Activation* out,
+                     const typename E::Weight* token_table, typename E::Statistic* out,
                      const typename E::Activation* hidden, std::int64_t rows) {
     Projection::template logits<E>(context, out, hidden,
                                    C.tied_embeddings ? token_table : parameters, nullptr, rows);
@@ -263,7 +261,7 @@ struct MaskedLanguageModelHead {
   template <class E>
   static void logits(const Context<E>& context, const typename E::Weight* parameters,
                      Saved<E>& saved, const typename E::Weight* token_table,
-                     typename E::Activation* out, const typename E::Activation* hidden,
+                     typename E::Statistic* out, const typename E::Activation* hidden,
                      std::int64_t rows) {
     transform(context, parameters, saved, hidden);
     Projection::template logits<E>(context, out, saved.norm.out, token_table,

@@ -59,18 +59,18 @@ struct NormLayer {
   static void forward(const Context<E>& context, const typename E::Weight* parameters,
                       Saved<E>& saved, Stream<E> in) {
     saved.x = in.delta != nullptr ? saved.sum : in.residual;
-    using T = typename E::Activation;
-    const ops::NormForward<T> norm{.out = saved.out,
-                                   .sum = saved.sum,
-                                   .mean = saved.mean,
-                                   .rstd = saved.rstd,
-                                   .residual = in.residual,
-                                   .delta = in.delta,
-                                   .weight = parameters,
-                                   .bias = C.norm_bias() ? parameters + bias_offset : nullptr,
-                                   .rows = context.shape.tokens(),
-                                   .hidden_size = C.hidden_size,
-                                   .eps = static_cast<T>(C.norm_eps)};
+    using Norm = ops::NormForward<typename E::Activation, typename E::Weight>;
+    const Norm norm{.out = saved.out,
+                    .sum = saved.sum,
+                    .mean = saved.mean,
+                    .rstd = saved.rstd,
+                    .residual = in.residual,
+                    .delta = in.delta,
+                    .weight = parameters,
+                    .bias = C.norm_bias() ? parameters + bias_offset : nullptr,
+                    .rows = context.shape.tokens(),
+                    .hidden_size = C.hidden_size,
+                    .eps = static_cast<typename E::Statistic>(C.norm_eps)};
     if constexpr (centers) {
       ops::layer_norm_forward(context.cpu(), norm);
     } else {
@@ -84,19 +84,20 @@ struct NormLayer {
                        typename E::Gradient* gradients, const Saved<E>& saved,
                        const Scratch<E>& scratch, typename E::Activation* d_x,
                        const typename E::Activation* d_out, bool accumulate) {
-    using T = typename E::Activation;
-    const ops::NormBackward<T> norm{.d_x = d_x,
-                                    .d_weight = gradients,
-                                    .d_bias = C.norm_bias() ? gradients + bias_offset : nullptr,
-                                    .d_out = d_out,
-                                    .x = saved.x,
-                                    .mean = saved.mean,
-                                    .rstd = saved.rstd,
-                                    .weight = parameters,
-                                    .scratch = scratch.partials,
-                                    .rows = context.shape.tokens(),
-                                    .hidden_size = C.hidden_size,
-                                    .accumulate_d_x = accumulate};
+    using Norm =
+        ops::NormBackward<typename E::Activation, typename E::Weight, typename E::Gradient>;
+    const Norm norm{.d_x = d_x,
+                    .d_weight = gradients,
+                    .d_bias = C.norm_bias() ? gradients + bias_offset : nullptr,
+                    .d_out = d_out,
+                    .x = saved.x,
+                    .mean = saved.mean,
+                    .rstd = saved.rstd,
+                    .weight = parameters,
+                    .scratch = scratch.partials,
+                    .rows = context.shape.tokens(),
+                    .hidden_size = C.hidden_size,
+                    .accumulate_d_x = accumulate};
     if constexpr (centers) {
       ops::layer_norm_backward(context.cpu(), norm);
     } else {

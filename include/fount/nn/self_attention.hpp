@@ -109,7 +109,7 @@ struct SelfAttention {
       const auto normalize = [&](std::int64_t at, typename E::Statistic* rstd,
                                  std::int64_t weight, const ops::HeadShape& heads) {
         ops::rms_norm_heads_forward(
-            context.cpu(), ops::HeadNormForward<typename E::Activation>{
+            context.cpu(), ops::HeadNormForward<typename E::Activation, typename E::Weight>{
                                .out = saved.qk + at,
                                .rstd = rstd,
                                .x = saved.qkv + at,
@@ -117,7 +117,7 @@ struct SelfAttention {
                                .shape = heads,
                                .out_stride = qk_size,
                                .x_stride = qkv_size,
-                               .eps = static_cast<typename E::Activation>(C.norm_eps)});
+                               .eps = static_cast<typename E::Statistic>(C.norm_eps)});
       };
       normalize(0, saved.qk_rstd, q_norm_offset, q_heads(N));
       normalize(q_size, saved.qk_rstd + N * C.num_heads, k_norm_offset, k_heads(N));
@@ -170,7 +170,8 @@ struct SelfAttention {
       const auto normalize = [&](std::int64_t at, const typename E::Statistic* rstd,
                                  std::int64_t weight, const ops::HeadShape& heads) {
         ops::rms_norm_heads_backward(context.cpu(),
-                                     ops::HeadNormBackward<typename E::Activation>{
+                                     ops::HeadNormBackward<typename E::Activation, typename E::Weight,
+                                                           typename E::Gradient>{
                                          .d_x = scratch.d_qkv + at,
                                          .d_weight = gradients + weight,
                                          .d_out = scratch.d_qk + at,

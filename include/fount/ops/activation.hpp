@@ -16,14 +16,14 @@ inline namespace FOUNT_CPU_NAMESPACE {
 /// out = activation(x); swiglu: x = [gate | up] in each row and out = silu(gate) * up.
 /// @param[out] out (rows, size), may be x unless swiglu
 /// @param[in] x (rows, size), for swiglu (rows, 2 * size)
-template <Real T>
+template <Element T>
 void activation_forward(const Cpu& cpu, Activation activation, T* out, const T* x,
                         std::int64_t rows, std::int64_t size);
 
 /// Gradient with respect to x, from the x of the forward call.
 /// @param[out] d_x as x; overwritten, and may be x itself, or d_out unless swiglu
 /// @param[in] d_out (rows, size)   @param[in] x (rows, size), for swiglu (rows, 2 * size)
-template <Real T>
+template <Element T>
 void activation_backward(const Cpu& cpu, Activation activation, T* d_x, const T* d_out, const T* x,
                          std::int64_t rows, std::int64_t size);
 

@@ -20,19 +20,19 @@ inline namespace FOUNT_CPU_NAMESPACE {
 /// @param[in]  k   (batch_size, num_keys, num_kv_heads, head_dim)   @param[in] v the same
 /// @throws ShapeError, ConfigError for a shape that check_attention refuses
 /// @see Milakov & Gimelshein 2018, algorithm 3: https://arxiv.org/abs/1805.02867
-template <Real T>
-void attention_forward(const Cpu& cpu, const AttentionShape& shape, T* out, T* lse, const T* q,
-                       const T* k, const T* v);
+template <Element A>
+void attention_forward(const Cpu& cpu, const AttentionShape& shape, A* out, compute_t<A>* lse,
+                       const A* q, const A* k, const A* v);
 
 /// Gradients of attention_forward; probabilities are computed again from lse, tile by tile.
 /// Overwrites d_q, d_k and d_v, which lie as q, k and v do; rows beyond num_keys stay untouched.
 /// @param[in] d_out as out   @param[in] out, lse what forward wrote for the same q, k, v, shape
 /// @throws ShapeError, ConfigError for a shape that check_attention refuses
 /// @see Dao 2023, algorithm 2: https://arxiv.org/abs/2307.08691
-template <Real T>
-void attention_backward(const Cpu& cpu, const AttentionShape& shape, T* d_q, T* d_k, T* d_v,
-                        const T* d_out, const T* out, const T* lse, const T* q, const T* k,
-                        const T* v);
+template <Element A>
+void attention_backward(const Cpu& cpu, const AttentionShape& shape, A* d_q, A* d_k, A* d_v,
+                        const A* d_out, const A* out, const compute_t<A>* lse, const A* q,
+                        const A* k, const A* v);
 
 }  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::ops

@@ -22,34 +22,34 @@ struct EmbeddingRows {
   std::int64_t first_position = 0;   // position of the first token: not 0 behind a KV cache
 };
 
-template <Real T>
+template <Element A, Element W = A>
 struct EmbeddingForward {
-  T* out = nullptr;               // (rows, C), overwritten
-  const T* tokens = nullptr;      // (V, C)
-  const T* positions = nullptr;   // (position rows, C), may be absent
-  const T* token_type = nullptr;  // (C), added to every row; may be absent
+  A* out = nullptr;               // (rows, C), overwritten
+  const W* tokens = nullptr;      // (V, C)
+  const W* positions = nullptr;   // (position rows, C), may be absent
+  const W* token_type = nullptr;  // (C), added to every row; may be absent
   EmbeddingRows at;
 };
 
-template <Real T>
+template <Element G, Element A = G>
 struct EmbeddingBackward {
-  T* d_tokens = nullptr;      // (V, C), added to
-  T* d_positions = nullptr;   // (position rows, C), added to; may be absent
-  T* d_token_type = nullptr;  // (C), added to; may be absent
-  const T* d_out = nullptr;   // (rows, C)
+  G* d_tokens = nullptr;      // (V, C), added to
+  G* d_positions = nullptr;   // (position rows, C), added to; may be absent
+  G* d_token_type = nullptr;  // (C), added to; may be absent
+  const A* d_out = nullptr;   // (rows, C)
   EmbeddingRows at;
 };
 
 inline namespace FOUNT_CPU_NAMESPACE {
 
 /// out[r] = tokens[id of r] + positions[position of r] + token_type.
-template <Real T>
-void embedding_forward(const Cpu& cpu, const EmbeddingForward<T>& embedding);
+template <Element A, Element W = A>
+void embedding_forward(const Cpu& cpu, const EmbeddingForward<A, W>& embedding);
 
 /// Adds every row of d_out to the table rows it came from. An element receives its terms in the
 /// order of the rows, whatever the number of threads: threads share out columns, not rows.
-template <Real T>
-void embedding_backward(const Cpu& cpu, const EmbeddingBackward<T>& embedding);
+template <Element G, Element A = G>
+void embedding_backward(const Cpu& cpu, const EmbeddingBackward<G, A>& embedding);
 
 }  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::ops

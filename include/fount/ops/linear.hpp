@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Linear layers: y = x W^T + bias and its three gradients, as products for ops/matmul.hpp.
-// Weights are (out, in), activations (rows, features), all row-major and contiguous.
+// Weights are (out, in), activations (rows, features), all row-major and contiguous. A, W and G are
+// what activations, weights and gradients are stored in.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,47 +26,48 @@ inline namespace FOUNT_CPU_NAMESPACE {
 /// y = x W^T + bias.
 /// @param[out] y (rows, out)   @param[in] x (rows, in)   @param[in] weight (out, in)
 /// @param[in] bias (out), or null for none
-template <Real T>
-void linear_forward(const Cpu& cpu, T* y, const T* x, const T* weight, const T* bias,
+template <Element A, Element W>
+void linear_forward(const Cpu& cpu, A* y, const A* x, const W* weight, const W* bias,
                     const LinearShape& shape) {
-  matmul<T>(cpu, {.m = shape.rows, .n = shape.out, .k = shape.in,
-                  .c = y, .c_row_stride = shape.out,
-                  .a = x, .a_row_stride = shape.in,
-                  .b = weight, .b_row_stride = 1, .b_col_stride = shape.in,
-                  .bias = bias});
+  matmul<A, A, W>(cpu, {.m = shape.rows, .n = shape.out, .k = shape.in,
+                        .c = y, .c_row_stride = shape.out,
+                        .a = x, .a_row_stride = shape.in,
+                        .b = weight, .b_row_stride = 1, .b_col_stride = shape.in,
+                        .bias = bias});
 }
 
 /// d_x = [d_x +] d_y W.
 /// @param[out] d_x (rows, in), added to if `accumulate`, else overwritten whatever it holds
 /// @param[in] d_y (rows, out)   @param[in] weight (out, in)
-template <Real T>
-void linear_backward_input(const Cpu& cpu, T* d_x, const T* d_y, const T* weight,
+template <Element A, Element W>
+void linear_backward_input(const Cpu& cpu, A* d_x, const A* d_y, const W* weight,
                            const LinearShape& shape, bool accumulate = false) {
-  matmul<T>(cpu, {.m = shape.rows, .n = shape.in, .k = shape.out,
-                  .c = d_x, .c_row_stride = shape.in,
-                  .a = d_y, .a_row_stride = shape.out,
-                  .b = weight, .b_row_stride = shape.in,
-                  .accumulate = accumulate});
+  matmul<A, A, W>(cpu, {.m = shape.rows, .n = shape.in, .k = shape.out,
+                        .c = d_x, .c_row_stride = shape.in,
+                        .a = d_y, .a_row_stride = shape.out,
+                        .b = weight, .b_row_stride = shape.in,
+                        .accumulate = accumulate});
 }
 
 /// d_weight += d_y^T x.
 /// @param[in,out] d_weight (out, in)   @param[in] d_y (rows, out)   @param[in] x (rows, in)
-template <Real T>
-void linear_backward_weight(const Cpu& cpu, T* d_weight, const T* d_y, const T* x,
+template <Element G, Element A>
+void linear_backward_weight(const Cpu& cpu, G* d_weight, const A* d_y, const A* x,
                             const LinearShape& shape) {
-  matmul<T>(cpu, {.m = shape.out, .n = shape.in, .k = shape.rows,
-                  .c = d_weight, .c_row_stride = shape.in,
-                  .a = d_y, .a_row_stride = 1, .a_col_stride = shape.out,
-                  .b = x, .b_row_stride = shape.in,
-                  .accumulate = true});
+  matmul<G, A, A>(cpu, {.m = shape.out, .n = shape.in, .k = shape.rows,
+                        .c = d_weight, .c_row_stride = shape.in,
+                        .a = d_y, .a_row_stride = 1, .a_col_stride = shape.out,
+                        .b = x, .b_row_stride = shape.in,
+                        .accumulate = true});
 }
 
 /// d_bias += the sum of the rows of d_y. Each sum is taken in blocks of rows that depend on
 /// `rows` alone, so it is the same for any number of threads.
 /// @param[in,out] d_bias (out)   @param[in] d_y (rows, out)
-template <Real T>
-void linear_backward_bias(const Cpu& cpu, T* d_bias, const T* d_y, std::int64_t rows,
+template <Element G, Element A>
+void linear_backward_bias(const Cpu& cpu, G* d_bias, const A* d_y, std::int64_t rows,
                           std::int64_t out) {
+  using T = compute_t<A>;
   constexpr std::int64_t chunk = 64;         // columns of one task
   constexpr std::int64_t block_rows = 64;    // short sums of short sums round less than one long
   const auto sum_columns = [&](std::int64_t task, int) {
@@ -76,12 +78,14 @@ void linear_backward_bias(const Cpu& cpu, T* d_bias, const T* d_y, std::int64_t 
       T partial[chunk] = {};
       const std::int64_t end = std::min(rows, row + block_rows);
       for (; row < end; ++row) {
-        const T* d = d_y + row * out + first;
-        for (std::int64_t j = 0; j < columns; ++j) partial[j] += d[j];
+        const A* d = d_y + row * out + first;
+        for (std::int64_t j = 0; j < columns; ++j) partial[j] += value_of(d[j]);
       }
       for (std::int64_t j = 0; j < columns; ++j) total[j] += partial[j];
     }
-    for (std::int64_t j = 0; j < columns; ++j) d_bias[first + j] += total[j];
+    for (std::int64_t j = 0; j < columns; ++j) {
+      d_bias[first + j] = static_cast<G>(value_of(d_bias[first + j]) + total[j]);
+    }
   };
   const std::int64_t tasks = (out + chunk - 1) / chunk;
   if (rows * out < 32768) {  // not worth waking the other threads

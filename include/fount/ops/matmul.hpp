@@ -13,16 +13,18 @@ namespace fount::ops {
 
 /// C(m, n) = [C +] A(m, k) * B(k, n) [+ bias(n)]. Strides count elements, so either operand may be
 /// stored transposed (row_stride 1) or be a block of a larger matrix. C must not overlap an input.
-template <Real T>
+/// Each may be stored in a format of its own: sums are taken in float (double for double), and
+/// rounded once, where they reach C.
+template <Element TC, Element TA = TC, Element TB = TA>
 struct Matmul {
   std::int64_t m = 0, n = 0, k = 0;
-  T* c = nullptr;  // (m, n), consecutive within a row
+  TC* c = nullptr;  // (m, n), consecutive within a row
   std::int64_t c_row_stride = 0;
-  const T* a = nullptr;  // (m, k)
+  const TA* a = nullptr;  // (m, k)
   std::int64_t a_row_stride = 0, a_col_stride = 1;
-  const T* b = nullptr;  // (k, n)
+  const TB* b = nullptr;  // (k, n)
   std::int64_t b_row_stride = 0, b_col_stride = 1;
-  const T* bias = nullptr;  // (n), added to every row; may be absent
+  const TB* bias = nullptr;  // (n), added to every row; may be absent
   bool accumulate = false;  // add to C; otherwise C is only written and may hold anything
 };
 
@@ -33,14 +35,14 @@ inline namespace FOUNT_CPU_NAMESPACE {
 /// same, bit for bit, for any number of threads. Allocates nothing. Not to be called from inside
 /// Cpu::parallel: see matmul_in_task.
 /// @throws ShapeError if an extent is negative or rows of C overlap
-template <Real T>
-void matmul(const Cpu& cpu, const Matmul<T>& problem);
+template <Element TC, Element TA = TC, Element TB = TA>
+void matmul(const Cpu& cpu, const Matmul<TC, TA, TB>& problem);
 
 /// The same result on the calling thread, from inside Cpu::parallel: `thread` is the number given
 /// to the body, whose workspace is overwritten.
 /// @throws ShapeError as matmul does; a body must not throw, so check shapes before the loop
-template <Real T>
-void matmul_in_task(const Cpu& cpu, int thread, const Matmul<T>& problem);
+template <Element TC, Element TA = TC, Element TB = TA>
+void matmul_in_task(const Cpu& cpu, int thread, const Matmul<TC, TA, TB>& problem);
 
 }  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::ops

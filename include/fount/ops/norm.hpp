@@ -2,7 +2,8 @@
 #pragma once
 // Normalisation of rows, with the residual sum in front of it in the same pass: LayerNorm
 // (Ba et al. 2016, https://arxiv.org/abs/1607.06450) and RMSNorm (Zhang & Sennrich 2019,
-// https://arxiv.org/abs/1910.07467), the latter also per attention head, for QK-norm.
+// https://arxiv.org/abs/1910.07467), the latter also per attention head, for QK-norm. A, W and
+// G are what activations, weights and gradients are stored in; statistics are float or double.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,32 +15,34 @@
 namespace fount::ops {
 
 /// x = residual + delta; out = norm(x) * weight + bias, along rows of C = hidden_size elements.
-template <Real T>
+template <Element A, Element W = A>
 struct NormForward {
-  T* out = nullptr;             // (rows, C), overwritten; overlaps no input
-  T* sum = nullptr;             // (rows, C), receives x; only where there is a delta
+  using T = compute_t<A>;
+  A* out = nullptr;             // (rows, C), overwritten; overlaps no input
+  A* sum = nullptr;             // (rows, C), receives x; only where there is a delta
   T* mean = nullptr;            // (rows), kept for backward; LayerNorm only
   T* rstd = nullptr;            // (rows), 1 / sqrt(variance or mean square + eps), for backward
-  const T* residual = nullptr;  // (rows, C)
-  const T* delta = nullptr;     // (rows, C), may be absent: then x is the residual itself
-  const T* weight = nullptr;    // (C)
-  const T* bias = nullptr;      // (C), may be absent; LayerNorm only
+  const A* residual = nullptr;  // (rows, C)
+  const A* delta = nullptr;     // (rows, C), may be absent: then x is the residual itself
+  const W* weight = nullptr;    // (C)
+  const W* bias = nullptr;      // (C), may be absent; LayerNorm only
   std::int64_t rows = 0;
   std::int64_t hidden_size = 0;
   T eps = T(1e-5);  // added inside the root, unitless
 };
 
 /// Gradients of NormForward with respect to x (hence to residual and delta alike) and parameters.
-template <Real T>
+template <Element A, Element W = A, Element G = W>
 struct NormBackward {
-  T* d_x = nullptr;           // (rows, C), added to or overwritten, see below
-  T* d_weight = nullptr;      // (C), added to
-  T* d_bias = nullptr;        // (C), added to; absent where there is no bias
-  const T* d_out = nullptr;   // (rows, C), no part of d_x
-  const T* x = nullptr;       // (rows, C), what forward normalised: sum, or residual
+  using T = compute_t<A>;
+  A* d_x = nullptr;           // (rows, C), added to or overwritten, see below
+  G* d_weight = nullptr;      // (C), added to
+  G* d_bias = nullptr;        // (C), added to; absent where there is no bias
+  const A* d_out = nullptr;   // (rows, C), no part of d_x
+  const A* x = nullptr;       // (rows, C), what forward normalised: sum, or residual
   const T* mean = nullptr;    // (rows), LayerNorm only
   const T* rstd = nullptr;    // (rows)
-  const T* weight = nullptr;  // (C)
+  const W* weight = nullptr;  // (C)
   T* scratch = nullptr;       // layer_norm_scratch or rms_norm_scratch elements
   std::int64_t rows = 0;
   std::int64_t hidden_size = 0;
@@ -55,26 +58,28 @@ struct HeadShape {
 };
 
 /// RMSNorm of each head on its own, all with one weight.
-template <Real T>
+template <Element A, Element W = A>
 struct HeadNormForward {
-  T* out = nullptr;           // (rows, H, D) at out_stride; may be x
+  using T = compute_t<A>;
+  A* out = nullptr;           // (rows, H, D) at out_stride; may be x
   T* rstd = nullptr;          // (rows, H)
-  const T* x = nullptr;       // (rows, H, D) at x_stride
-  const T* weight = nullptr;  // (D)
+  const A* x = nullptr;       // (rows, H, D) at x_stride
+  const W* weight = nullptr;  // (D)
   HeadShape shape;
   std::int64_t out_stride = 0;  // elements from one row to the next
   std::int64_t x_stride = 0;
   T eps = T(1e-5);
 };
 
-template <Real T>
+template <Element A, Element W = A, Element G = W>
 struct HeadNormBackward {
-  T* d_x = nullptr;           // (rows, H, D) at d_x_stride, overwritten; may be d_out
-  T* d_weight = nullptr;      // (D), added to
-  const T* d_out = nullptr;   // (rows, H, D) at d_out_stride
-  const T* x = nullptr;       // (rows, H, D) at x_stride: the input of forward, not its output
+  using T = compute_t<A>;
+  A* d_x = nullptr;           // (rows, H, D) at d_x_stride, overwritten; may be d_out
+  G* d_weight = nullptr;      // (D), added to
+  const A* d_out = nullptr;   // (rows, H, D) at d_out_stride
+  const A* x = nullptr;       // (rows, H, D) at x_stride: the input of forward, not its output
   const T* rstd = nullptr;    // (rows, H)
-  const T* weight = nullptr;  // (D)
+  const W* weight = nullptr;  // (D)
   T* scratch = nullptr;       // rms_norm_heads_scratch elements
   HeadShape shape;
   std::int64_t d_x_stride = 0;
@@ -107,26 +112,26 @@ inline namespace FOUNT_CPU_NAMESPACE {
 
 /// out = (x - mean) * rstd * weight [+ bias]. The variance is taken around the mean, in a second
 /// pass over the row: E[x^2] - E[x]^2 loses all digits where the mean is large.
-template <Real T>
-void layer_norm_forward(const Cpu& cpu, const NormForward<T>& norm);
+template <Element A, Element W = A>
+void layer_norm_forward(const Cpu& cpu, const NormForward<A, W>& norm);
 
 /// The gradient through layer_norm_forward; the same for any number of threads.
-template <Real T>
-void layer_norm_backward(const Cpu& cpu, const NormBackward<T>& norm);
+template <Element A, Element W = A, Element G = W>
+void layer_norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& norm);
 
 /// out = x * rstd * weight.
-template <Real T>
-void rms_norm_forward(const Cpu& cpu, const NormForward<T>& norm);
+template <Element A, Element W = A>
+void rms_norm_forward(const Cpu& cpu, const NormForward<A, W>& norm);
 
 /// The gradient through rms_norm_forward; the same for any number of threads.
-template <Real T>
-void rms_norm_backward(const Cpu& cpu, const NormBackward<T>& norm);
+template <Element A, Element W = A, Element G = W>
+void rms_norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& norm);
 
-template <Real T>
-void rms_norm_heads_forward(const Cpu& cpu, const HeadNormForward<T>& norm);
+template <Element A, Element W = A>
+void rms_norm_heads_forward(const Cpu& cpu, const HeadNormForward<A, W>& norm);
 
-template <Real T>
-void rms_norm_heads_backward(const Cpu& cpu, const HeadNormBackward<T>& norm);
+template <Element A, Element W = A, Element G = W>
+void rms_norm_heads_backward(const Cpu& cpu, const HeadNormBackward<A, W, G>& norm);
 
 }  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::ops

@@ -60,8 +60,9 @@ inline void check(const RotaryShape& shape) {
 }
 
 /// Turns every pair by its angle, or back.
-template <bool Inverse, Real T>
-void rotate(const Cpu& cpu, T* x, const T* table, const RotaryShape& shape) {
+template <bool Inverse, Element A>
+void rotate(const Cpu& cpu, A* x, const compute_t<A>* table, const RotaryShape& shape) {
+  using T = compute_t<A>;
   check(shape);
   const int D = shape.head_dim, half = D / 2;
   constexpr int chunk = 16;  // tokens a piece of work; whatever the number of threads
@@ -73,13 +74,13 @@ void rotate(const Cpu& cpu, T* x, const T* table, const RotaryShape& shape) {
       const T* const cosine = table + position * D;
       const T* const sine = cosine + half;
       for (int h = 0; h < shape.num_heads; ++h) {
-        T* const first = x + token * shape.stride + std::int64_t{h} * D;
-        T* const second = first + half;
+        A* const first = x + token * shape.stride + std::int64_t{h} * D;
+        A* const second = first + half;
         for (int i = 0; i < half; ++i) {
-          const T a = first[i], b = second[i];
+          const T a = value_of(first[i]), b = value_of(second[i]);
           const T s = Inverse ? -sine[i] : sine[i];
-          first[i] = a * cosine[i] - b * s;
-          second[i] = b * cosine[i] + a * s;
+          first[i] = static_cast<A>(a * cosine[i] - b * s);
+          second[i] = static_cast<A>(b * cosine[i] + a * s);
         }
       }
     }
@@ -119,15 +120,15 @@ void rotary_table(T* table, int max_positions, int head_dim, float theta) {
 /// @param[in,out] x first head of the first token, see RotaryShape
 /// @param[in] table (max_positions, 2, head_dim/2) from rotary_table
 /// @throws ShapeError for an odd head_dim, a stride below a row, or positions beyond the table
-template <Real T>
-void rotary_forward(const Cpu& cpu, T* x, const T* table, const RotaryShape& shape) {
+template <Element A>
+void rotary_forward(const Cpu& cpu, A* x, const compute_t<A>* table, const RotaryShape& shape) {
   rotary_detail::rotate<false>(cpu, x, table, shape);
 }
 
 /// Turns the gradient of rotated heads into that of the heads, in place: the inverse rotation.
 /// @throws ShapeError as rotary_forward
-template <Real T>
-void rotary_backward(const Cpu& cpu, T* d_x, const T* table, const RotaryShape& shape) {
+template <Element A>
+void rotary_backward(const Cpu& cpu, A* d_x, const compute_t<A>* table, const RotaryShape& shape) {
   rotary_detail::rotate<true>(cpu, d_x, table, shape);
 }
 

@@ -18,10 +18,10 @@ struct AdamW;
 
 inline namespace FOUNT_CPU_NAMESPACE {
 
-/// One step for `count` parameters, in one pass over the four buffers.
-/// @param[in,out] weight, m, v (count)   @param[in] gradient (count)
-template <Real T>
-void adamw_update(const Cpu& cpu, const Segment<T>& segment, const AdamW& rule,
+/// One step for `count` parameters, in one pass over the four buffers, or five with master weights.
+/// @param[in,out] weight, master, m, v (count)   @param[in] gradient (count)
+template <Element W, Element G, Element M>
+void adamw_update(const Cpu& cpu, const Segment<W, G, M>& segment, const AdamW& rule,
                   const UpdateScalars& scalars);
 
 }  // namespace FOUNT_CPU_NAMESPACE
@@ -36,8 +36,9 @@ struct AdamW {
   double beta2 = 0.95;
   double eps = 1e-8;
 
-  template <Real T>
-  void apply(const Cpu& cpu, const Segment<T>& segment, const UpdateScalars& scalars) const {
+  template <Element W, Element G, Element M>
+  void apply(const Cpu& cpu, const Segment<W, G, M>& segment,
+             const UpdateScalars& scalars) const {
     adamw_update(cpu, segment, *this, scalars);
   }
 };
@@ -63,39 +64,58 @@ struct AdamWFactors {
             static_cast<T>(1 / std::sqrt(1 - std::pow(rule.beta2, static_cast<double>(s.step))))) {}
 };
 
-template <Real T>
-void adamw_chunk(T* __restrict weight, const T* __restrict gradient, T* __restrict m,
-                 T* __restrict v, std::int64_t count, const AdamWFactors<T> f) {
+template <Element W, Element G, Element M>
+void adamw_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last,
+                 const AdamWFactors<compute_t<W>> f) {
+  using T = compute_t<W>;
   constexpr std::int64_t width = 128;
   const T rest1 = T(1) - f.beta1;
   const T rest2 = T(1) - f.beta2;
-  for (std::int64_t begin = 0; begin < count; begin += width) {
-    T root[width];
-    const std::int64_t size = std::min(count - begin, width);
-    for (std::int64_t j = 0; j < size; ++j) {
-      const std::int64_t i = begin + j;
-      const T g = gradient[i] * f.gradient_scale;
-      m[i] = f.beta1 * m[i] + rest1 * g;
-      v[i] = f.beta2 * v[i] + rest2 * g * g;
-      root[j] = v[i];
+  for (std::int64_t begin = first; begin < last; begin += width) {
+    T mean[width], root[width], updated[width];
+    std::uint32_t words[2 * width];
+    const std::int64_t size = std::min(last - begin, width);
+    if (s.stochastic) {  // two words for each element: one for the weight, one for both moments
+      random_words<2 * width / 4>(words, s.rounding, static_cast<std::uint64_t>(begin) / 2);
     }
-    square_roots(root, size);
+    const std::uint32_t* const for_weight = s.stochastic ? words : nullptr;
+    const std::uint32_t* const for_moments = s.stochastic ? words + width : nullptr;
+    const G* const gradient = s.gradient + begin;
+    M* const m = s.moments[0] + begin;
+    M* const v = s.moments[1] + begin;
     for (std::int64_t j = 0; j < size; ++j) {
-      const std::int64_t i = begin + j;
-      weight[i] = f.keep * weight[i] - f.step_size * m[i] / (root[j] * f.root_scale + f.eps);
+      const T g = value_of(gradient[j]) * f.gradient_scale;
+      mean[j] = f.beta1 * value_of(m[j]) + rest1 * g;
+      root[j] = f.beta2 * value_of(v[j]) + rest2 * g * g;
+    }
+    detail::store_rounded(m, mean, size, for_moments, 16);
+    detail::store_rounded(v, root, size, for_moments, 0);
+    square_roots(root, size);
+    const auto update = [&](const auto* from) {
+      for (std::int64_t j = 0; j < size; ++j) {
+        updated[j] = f.keep * value_of(from[j]) -
+                     f.step_size * mean[j] / (root[j] * f.root_scale + f.eps);
+      }
+    };
+    if (s.master != nullptr) {
+      update(s.master + begin);
+      std::copy_n(updated, size, s.master + begin);
+      detail::store_rounded(s.weight + begin, updated, size, nullptr, 0);
+    } else {
+      update(s.weight + begin);
+      detail::store_rounded(s.weight + begin, updated, size, for_weight, 0);
     }
   }
 }
 
 }  // namespace detail
 
-template <Real T>
-void adamw_update(const Cpu& cpu, const Segment<T>& s, const AdamW& rule,
+template <Element W, Element G, Element M>
+void adamw_update(const Cpu& cpu, const Segment<W, G, M>& s, const AdamW& rule,
                   const UpdateScalars& scalars) {
-  const detail::AdamWFactors<T> factors(rule, scalars);
+  const detail::AdamWFactors<compute_t<W>> factors(rule, scalars);
   parallel_chunks(cpu, s.count, elementwise_chunk, [&](std::int64_t begin, std::int64_t end) {
-    detail::adamw_chunk(s.weight + begin, s.gradient + begin, s.moments[0] + begin,
-                        s.moments[1] + begin, end - begin, factors);
+    detail::adamw_chunk(s, begin, end, factors);
   });
 }
 

@@ -33,12 +33,12 @@ inline namespace FOUNT_CPU_NAMESPACE {
 
 /// Sum of squares in double, over fixed chunks added in order; NaN and infinity come through.
 /// @param[in] x (count)   @param[out] partials (norm_partials(count)), overwritten
-template <Real T>
+template <Element T>
 double squared_norm(const Cpu& cpu, const T* x, std::int64_t count, double* partials) {
   parallel_chunks(cpu, count, norm_chunk, [=](std::int64_t begin, std::int64_t end) {
     const T* chunk = x + begin;
     partials[begin / norm_chunk] = lane_sum<double>(end - begin, [=](std::int64_t i) {
-      return static_cast<double>(chunk[i]) * static_cast<double>(chunk[i]);
+      return static_cast<double>(value_of(chunk[i])) * static_cast<double>(value_of(chunk[i]));
     });
   });
   double sum = 0;

@@ -15,9 +15,9 @@ struct Sgd;
 
 inline namespace FOUNT_CPU_NAMESPACE {
 
-/// One step for `count` parameters.   @param[in,out] weight, velocity (count)
-template <Real T>
-void sgd_update(const Cpu& cpu, const Segment<T>& segment, const Sgd& rule,
+/// One step for `count` parameters.   @param[in,out] weight, master, velocity (count)
+template <Element W, Element G, Element M>
+void sgd_update(const Cpu& cpu, const Segment<W, G, M>& segment, const Sgd& rule,
                 const UpdateScalars& scalars);
 
 }  // namespace FOUNT_CPU_NAMESPACE
@@ -30,8 +30,9 @@ struct Sgd {
   double momentum = 0.9;
   bool nesterov = false;
 
-  template <Real T>
-  void apply(const Cpu& cpu, const Segment<T>& segment, const UpdateScalars& scalars) const {
+  template <Element W, Element G, Element M>
+  void apply(const Cpu& cpu, const Segment<W, G, M>& segment,
+             const UpdateScalars& scalars) const {
     sgd_update(cpu, segment, *this, scalars);
   }
 };
@@ -41,31 +42,53 @@ static_assert(UpdateRule<Sgd>);
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
-template <Real T>
-void sgd_chunk(T* __restrict weight, const T* __restrict gradient, T* __restrict velocity,
-               std::int64_t count, const Sgd& rule, const UpdateScalars& s) {
+template <Element W, Element G, Element M>
+void sgd_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last, const Sgd& rule,
+               const UpdateScalars& scalars) {
+  using T = compute_t<W>;
+  constexpr std::int64_t width = 128;
   const T momentum = static_cast<T>(rule.momentum);
-  const T scale = static_cast<T>(s.gradient_scale);
-  const T keep = static_cast<T>(1 - s.lr * s.weight_decay);
-  const T lr = static_cast<T>(s.lr);
+  const T scale = static_cast<T>(scalars.gradient_scale);
+  const T keep = static_cast<T>(1 - scalars.lr * scalars.weight_decay);
+  const T lr = static_cast<T>(scalars.lr);
   const T of_gradient = rule.nesterov ? lr : T(0);
   const T of_velocity = rule.nesterov ? lr * momentum : lr;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T g = gradient[i] * scale;
-    const T v = momentum * velocity[i] + g;
-    velocity[i] = v;
-    weight[i] = keep * weight[i] - (of_gradient * g + of_velocity * v);
+  for (std::int64_t begin = first; begin < last; begin += width) {
+    T velocity[width], updated[width];
+    std::uint32_t words[width];
+    const std::int64_t size = std::min(last - begin, width);
+    if (s.stochastic) {
+      random_words<width / 4>(words, s.rounding, static_cast<std::uint64_t>(begin) / 4);
+    }
+    const std::uint32_t* const random = s.stochastic ? words : nullptr;
+    const G* const gradient = s.gradient + begin;
+    M* const moment = s.moments[0] + begin;
+    const auto update = [&](const auto* from) {
+      for (std::int64_t j = 0; j < size; ++j) {
+        const T g = value_of(gradient[j]) * scale;
+        velocity[j] = momentum * value_of(moment[j]) + g;
+        updated[j] = keep * value_of(from[j]) - (of_gradient * g + of_velocity * velocity[j]);
+      }
+    };
+    if (s.master != nullptr) {
+      update(s.master + begin);
+      std::copy_n(updated, size, s.master + begin);
+      detail::store_rounded(s.weight + begin, updated, size, nullptr, 0);
+    } else {
+      update(s.weight + begin);
+      detail::store_rounded(s.weight + begin, updated, size, random, 0);
+    }
+    detail::store_rounded(moment, velocity, size, random, 16);
   }
 }
 
 }  // namespace detail
 
-template <Real T>
-void sgd_update(const Cpu& cpu, const Segment<T>& s, const Sgd& rule,
+template <Element W, Element G, Element M>
+void sgd_update(const Cpu& cpu, const Segment<W, G, M>& s, const Sgd& rule,
                 const UpdateScalars& scalars) {
   parallel_chunks(cpu, s.count, elementwise_chunk, [&](std::int64_t begin, std::int64_t end) {
-    detail::sgd_chunk(s.weight + begin, s.gradient + begin, s.moments[0] + begin, end - begin, rule,
-                      scalars);
+    detail::sgd_chunk(s, begin, end, rule, scalars);
   });
 }
 

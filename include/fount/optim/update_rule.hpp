@@ -5,19 +5,28 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include <fount/backend/cpu.hpp>
 #include <fount/core/dtype.hpp>
+#include <fount/core/macros.hpp>
+#include <fount/core/random.hpp>
 
 namespace fount::optim {
 
-/// A run of parameters that are updated alike.
-template <Real T>
+/// A run of parameters that are updated alike. W, G and M are what weights, gradients and moments
+/// are stored in; the arithmetic is in float (double for double).
+template <Element W, Element G = W, Element M = W>
 struct Segment {
-  T* weight = nullptr;                 // (count)
-  const T* gradient = nullptr;         // (count)
-  T* moments[2] = {nullptr, nullptr};  // (count) each; as many as the rule has
+  using T = compute_t<W>;
+  W* weight = nullptr;                 // (count)
+  const G* gradient = nullptr;         // (count)
+  M* moments[2] = {nullptr, nullptr};  // (count) each; as many as the rule has
   std::int64_t count = 0;
+  T* master = nullptr;      // (count) the weights that are updated, of which `weight` is then a
+                            // rounded copy; null: `weight` itself is
+  bool stochastic = false;  // weights and moments in bfloat16 are rounded stochastically
+  RandomStream rounding = {};  // by the words of this stream; its first words go to element 0
 };
 
 /// What changes from step to step. Weight decay is decoupled from the gradient: the weight shrinks
@@ -29,11 +38,35 @@ struct UpdateScalars {
   std::int64_t step = 1;      // updates applied, this one included: 1 for the first
 };
 
+inline namespace FOUNT_CPU_NAMESPACE {
+namespace detail {
+
+/// Rounds a block of results to what they are stored in: to nearest, or stochastically with the upper
+/// or lower half of one random word for each.
+template <Element S>
+[[gnu::always_inline]] inline void store_rounded(S* to, const compute_t<S>* values,
+                                                 std::int64_t count, const std::uint32_t* words,
+                                                 unsigned shift) {
+  if constexpr (std::is_same_v<S, bf16>) {
+    if (words != nullptr) {
+      for (std::int64_t j = 0; j < count; ++j) {
+        to[j] = round_stochastically(values[j], words[j] >> shift);
+      }
+      return;
+    }
+  }
+  for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<S>(values[j]);
+}
+
+}  // namespace detail
+}  // namespace FOUNT_CPU_NAMESPACE
+
 /// A rule with moments and an `apply` over a segment, for every element type.
 template <class R>
 concept UpdateRule = requires(const R& rule, const Cpu& cpu, const UpdateScalars& scalars) {
   { R::num_moments } -> std::convertible_to<int>;
   rule.apply(cpu, Segment<float>{}, scalars);
+  rule.apply(cpu, Segment<bf16, bf16, bf16>{}, scalars);
   rule.apply(cpu, Segment<double>{}, scalars);
 };
 

@@ -40,6 +40,8 @@ struct TrainerState {
   std::int64_t skipped_in_a_row = 0;
   double best_val_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = -1;
+  double loss_scale = 1;             // what losses are multiplied by, where 16-bit gradients want it
+  std::int64_t steps_at_scale = 0;   // updates applied since it last changed
 
   // What must be the same when a run goes on:
   std::string run_id;
@@ -47,6 +49,7 @@ struct TrainerState {
   std::uint64_t data_hash = 0;
   int seq_len = 0;
   Optimizer optimizer = Optimizer::adamw;
+  std::string precision = "fp32";
 };
 
 namespace detail {
@@ -67,10 +70,13 @@ inline Json to_json(const TrainerState& state) {
   json["best_val_loss"] =
       std::isfinite(state.best_val_loss) ? Json(state.best_val_loss) : Json(nullptr);
   json["best_step"] = state.best_step;
+  json["loss_scale"] = state.loss_scale;
+  json["steps_at_scale"] = state.steps_at_scale;
   json["seed"] = to_hex(state.seed);
   json["data_hash"] = to_hex(state.data_hash);
   json["seq_len"] = state.seq_len;
   json["optimizer"] = name_of(state.optimizer);
+  json["precision"] = state.precision;
   return json;
 }
 
@@ -99,6 +105,13 @@ inline TrainerState state_from_json(const Json& json, const std::string& where) 
     state.best_val_loss = best.get<double>();
   }
   state.best_step = json_integer(json, "best_step", where, -1, most);
+  const Json& scale = json_member(json, "loss_scale", where);
+  state.loss_scale = scale.is_number() ? scale.get<double>() : 0;
+  if (!(state.loss_scale >= 1) || !std::isfinite(state.loss_scale)) {
+    throw FileError::content(where, "loss_scale = " + scale.dump().substr(0, 40),
+                             "a number of at least 1", "use another checkpoint");
+  }
+  state.steps_at_scale = json_integer(json, "steps_at_scale", where, 0, most);
   state.seed = json_hex(json, "seed", where);
   state.data_hash = json_hex(json, "data_hash", where);
   state.seq_len = static_cast<int>(
@@ -109,11 +122,24 @@ inline TrainerState state_from_json(const Json& json, const std::string& where) 
                              "adamw or sgd", "the checkpoint may come from a newer version");
   }
   state.optimizer = optimizer == "sgd" ? Optimizer::sgd : Optimizer::adamw;
+  state.precision = json_string(json, "precision", where);
   return state;
 }
 
-inline std::string moment_name(int index, const Parameter& parameter) {
-  return "moment" + std::to_string(index + 1) + "." + parameter.name;
+/// A buffer of the optimizer and what its tensors are called in optimizer.safetensors.
+struct NamedBuffer {
+  std::string prefix;
+  ParameterBuffer buffer;
+};
+
+/// Moments and master weights: everything that the next update reads besides weights and gradients.
+inline std::vector<NamedBuffer> optimizer_buffers(TrainableModel& model) {
+  std::vector<NamedBuffer> result;
+  for (int index = 0; model.moments(index).data != nullptr; ++index) {
+    result.push_back({"moment" + std::to_string(index + 1) + ".", model.moments(index)});
+  }
+  if (model.master_weights().data != nullptr) result.push_back({"master.", model.master_weights()});
+  return result;
 }
 
 inline TensorShape parameter_shape(const Parameter& parameter) {
@@ -128,30 +154,29 @@ inline std::span<std::byte> slice(const ParameterBuffer& buffer, const Parameter
           static_cast<std::size_t>(parameter.elements()) * size};
 }
 
-inline void write_moments(const std::filesystem::path& path, TrainableModel& model) {
+inline void write_optimizer(const std::filesystem::path& path, TrainableModel& model) {
   SafetensorsWriter writer(path);
-  // The moments of every precision are of an element type that the format has.
-  for (int index = 0; model.moments(index).data != nullptr; ++index) {
-    const ParameterBuffer buffer = model.moments(index);
+  const std::vector<NamedBuffer> buffers = optimizer_buffers(model);
+  // The buffers of every precision are of an element type that the format has.
+  for (const auto& [prefix, buffer] : buffers) {
     for (const Parameter& parameter : model.parameters()) {
-      writer.declare(moment_name(index, parameter), *tensor_type_of(buffer.dtype),
+      writer.declare(prefix + parameter.name, *tensor_type_of(buffer.dtype),
                      parameter_shape(parameter));
     }
   }
-  for (int index = 0; model.moments(index).data != nullptr; ++index) {
+  for (const auto& [prefix, buffer] : buffers) {
     for (const Parameter& parameter : model.parameters()) {
-      writer.write(moment_name(index, parameter), slice(model.moments(index), parameter));
+      writer.write(prefix + parameter.name, slice(buffer, parameter));
     }
   }
   writer.finish();
 }
 
-inline void read_moments(const std::filesystem::path& path, TrainableModel& model) {
+inline void read_optimizer(const std::filesystem::path& path, TrainableModel& model) {
   const SafetensorsReader reader(path);
-  for (int index = 0; model.moments(index).data != nullptr; ++index) {
-    const ParameterBuffer buffer = model.moments(index);
+  for (const auto& [prefix, buffer] : optimizer_buffers(model)) {
     for (const Parameter& parameter : model.parameters()) {
-      const std::string name = moment_name(index, parameter);
+      const std::string name = prefix + parameter.name;
       const StoredTensor tensor = reader.at(name);
       if (tensor.info.type != *tensor_type_of(buffer.dtype) ||
           tensor.info.shape != parameter_shape(parameter)) {
@@ -212,7 +237,7 @@ inline std::filesystem::path save_checkpoint(const std::filesystem::path& folder
       write_file_atomically(staging.path() / file, read_file(tokenizer_folder / file, MiB(256)));
     }
     ensure_directory(staging.path() / "trainer");
-    detail::write_moments(staging.path() / "trainer" / "optimizer.safetensors", model);
+    detail::write_optimizer(staging.path() / "trainer" / "optimizer.safetensors", model);
     write_file_atomically(staging.path() / "trainer" / "state.json",
                           dump_json(detail::to_json(state)));
     const fs::path target = folder / name;
@@ -229,7 +254,7 @@ inline std::filesystem::path save_checkpoint(const std::filesystem::path& folder
 }
 
 /// Reads counters and everything the optimizer needs; the model must be of the same shape.
-/// @throws FileError naming file, tensor and what differs
+/// @throws FileError naming file, tensor and what differs; ConfigError for another precision
 inline TrainerState load_checkpoint(const std::filesystem::path& folder, TrainableModel& model) {
   const auto state_path = folder / "trainer" / "state.json";
   std::error_code error;
@@ -243,9 +268,14 @@ inline TrainerState load_checkpoint(const std::filesystem::path& folder, Trainab
   const std::string text = read_file(state_path, MiB(16));
   const TrainerState state =
       detail::state_from_json(parse_json(text, state_path.string()), state_path.string());
+  if (state.precision != name_of(model.precision())) {
+    throw ConfigError("cannot resume: precision was " + state.precision + " and is now " +
+                      std::string(name_of(model.precision())) +
+                      "; use the same value, or start a new run with --init " + folder.string());
+  }
   const ParameterBuffer weights = model.weights();
   read_hugging_face(folder, model.config(), model.parameters(), weights.dtype, weights.data);
-  detail::read_moments(folder / "trainer" / "optimizer.safetensors", model);
+  detail::read_optimizer(folder / "trainer" / "optimizer.safetensors", model);
   return state;
 }
 

@@ -38,6 +38,7 @@ struct UpdateOptions {
   double weight_decay = 0.0;    // on matrices and embeddings only
   double gradient_scale = 1.0;  // token weighting times clipping, one factor for everything
   std::int64_t step = 1;        // updates applied, this one included: for the bias correction
+  std::uint64_t seed = 0;       // of stochastic rounding, where the precision asks for it
 };
 
 /// A buffer of all parameters, gradients or moments, in the layout of the parameter table.
@@ -83,6 +84,10 @@ class TrainableModel {
   virtual void update(const UpdateOptions& options) = 0;
 
   virtual ParameterBuffer weights() = 0;
+  /// The weights that updates are applied to; null data where these are weights() itself.
+  virtual ParameterBuffer master_weights() = 0;
+  /// Makes weights() the rounded copy of master_weights(), after somebody filled these.
+  virtual void round_master_weights() = 0;
   virtual ParameterBuffer gradients() = 0;
   virtual ParameterBuffer moments(int index) = 0;  // null data beyond the optimizer's last
   virtual const Cpu& backend() const = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <fount/config/precision.hpp>
 #include <fount/config/recipe.hpp>
@@ -99,6 +100,7 @@ struct BatchBuffers {
 template <ModelConfig C, class E>
 struct TrainBuffers {
   typename E::Weight* weights = nullptr;
+  typename E::Statistic* master = nullptr;  // null where the precision has no master weights
   typename E::Gradient* gradients = nullptr;
   std::array<typename E::Moment*, 2> moments{};
   BatchBuffers<C, E> batch;
@@ -111,7 +113,7 @@ struct InferenceBuffers {
   typename E::Weight* weights = nullptr;
   BatchBuffers<C, E> batch;
   std::array<nn::KeyValueCache<E>, C.num_layers> caches{};
-  typename E::Activation* logits = nullptr;  // (B, padded_vocab_size), generation only
+  typename E::Statistic* logits = nullptr;  // (B, padded_vocab_size), generation only
 };
 
 namespace detail {
@@ -145,7 +147,9 @@ constexpr TrainBuffers<C, E> train_layout(Layout& layout, const RunShape& shape,
   buffers.weights = layout.template take<typename E::Weight>(shard(count, shape, 3));
   plan.close("weights", layout.mark());
   if constexpr (E::precision.master != DType::none) {
-    layout.template take<element_t<E::precision.master>>(shard(count, shape, 1));
+    static_assert(std::is_same_v<element_t<E::precision.master>, typename E::Statistic>,
+                  "a master weight has the type that kernels compute in");
+    buffers.master = layout.template take<typename E::Statistic>(shard(count, shape, 1));
     plan.close("master weights", layout.mark());
   }
   buffers.gradients = layout.template take<typename E::Gradient>(shard(count, shape, 2));
@@ -181,7 +185,8 @@ constexpr InferenceBuffers<C, E> inference_layout(Layout& layout, const RunShape
       cache.max_len = cache_len;
     }
     buffers.logits =
-        layout.template take<A>(std::int64_t{shape.batch_size} * C.padded_vocab_size());
+        layout.template take<typename E::Statistic>(std::int64_t{shape.batch_size} *
+                                                    C.padded_vocab_size());
     plan.close("key-value cache", layout.mark());
   }
   return buffers;

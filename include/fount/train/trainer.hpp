@@ -63,6 +63,12 @@ class Trainer {
  public:
   /// Steps in a row without a finite gradient after which the run gives up.
   static constexpr std::int64_t max_skipped_in_a_row = 10;
+  /// Loss scale of a run whose precision asks for one (Micikevicius et al. 2018,
+  /// https://arxiv.org/abs/1710.03740): halved when gradients overflow, doubled after this many
+  /// steps in which none did.
+  static constexpr double first_loss_scale = 65536;
+  static constexpr double largest_loss_scale = 16777216;
+  static constexpr std::int64_t steps_before_growth = 2000;
 
   /// @param generator for samples; null: none are made
   /// @param stop set by a signal handler: the run finishes its step, saves and returns
@@ -211,16 +217,20 @@ class Trainer {
     } else {
       model_.initialize(options_.seed);
       if (!options_.init.empty()) {
-        const ParameterBuffer weights = model_.weights();
+        const ParameterBuffer master = model_.master_weights();
+        const ParameterBuffer weights = master.data != nullptr ? master : model_.weights();
         read_hugging_face(options_.init, model_.config(), model_.parameters(), weights.dtype,
                           weights.data);
+        model_.round_master_weights();
         notes_.push_back("weights from '" + options_.init + "', everything else new");
       }
+      if (model_.precision().loss_scaling) state_.loss_scale = first_loss_scale;
       state_.run_id = make_run_id();
       state_.seed = options_.seed;
       state_.data_hash = train_->list_hash();
       state_.seq_len = model_.shape().seq_len;
       state_.optimizer = options_.optimizer;
+      state_.precision = name_of(model_.precision());
     }
     if (!info_.resolved_config.empty()) {
       write_file_atomically(folder_->config(), info_.resolved_config);
@@ -331,7 +341,8 @@ class Trainer {
                      model_.inputs() + std::int64_t{b} * T, model_.labels() + std::int64_t{b} * T);
       }
       valid += count_valid();
-      loss_sum += model_.forward({.loss_scale = 1.0 / static_cast<double>(step_slots()),
+      loss_sum += model_.forward({.loss_scale = state_.loss_scale /
+                                                static_cast<double>(step_slots()),
                                   .dropout = static_cast<float>(options_.dropout),
                                   .seed = options_.seed,
                                   .step = static_cast<std::uint32_t>(state_.attempts),
@@ -340,9 +351,10 @@ class Trainer {
     }
     state_.samples += std::int64_t{B} * options_.accumulate;
     ++state_.attempts;
-    // Gradients are those of sum / slots: one factor turns them into those of sum / valid.
+    // Gradients are those of sum * loss_scale / slots: one factor turns them into those of
+    // sum / valid.
     const double weighting = valid > 0 ? static_cast<double>(step_slots()) /
-                                             static_cast<double>(valid)
+                                             static_cast<double>(valid) / state_.loss_scale
                                        : 0.0;
     const double loss = valid > 0 ? loss_sum / static_cast<double>(valid) : 0.0;
     const double norm = model_.gradient_norm() * weighting;
@@ -351,6 +363,10 @@ class Trainer {
       return false;
     }
     state_.skipped_in_a_row = 0;
+    if (model_.precision().loss_scaling && ++state_.steps_at_scale >= steps_before_growth) {
+      state_.loss_scale = std::min(2 * state_.loss_scale, largest_loss_scale);
+      state_.steps_at_scale = 0;
+    }
     const double rate = schedule_.at(state_.step);
     model_.update({.optimizer = options_.optimizer,
                    .learning_rate = rate,
@@ -360,7 +376,8 @@ class Trainer {
                    .momentum = options_.momentum,
                    .weight_decay = options_.weight_decay,
                    .gradient_scale = weighting * optim::clip_factor(norm, options_.grad_clip),
-                   .step = state_.step + 1});
+                   .step = state_.step + 1,
+                   .seed = options_.seed});
     ++state_.step;
     state_.tokens += valid;
     record(loss, norm, rate, std::chrono::duration<double>(Clock::now() - began).count());
@@ -374,8 +391,18 @@ class Trainer {
 
   void skip(std::int64_t valid, double loss, double norm) {
     ++state_.skipped;
-    ++state_.skipped_in_a_row;
     char text[160];
+    if (model_.precision().loss_scaling && valid > 0 && std::isfinite(loss) &&
+        state_.loss_scale > 1) {
+      // The usual way to find the largest scale whose gradients fit into 16 bits.
+      state_.loss_scale /= 2;
+      state_.steps_at_scale = 0;
+      std::snprintf(text, sizeof text, "step %lld left out: gradients overflowed, loss scale now %g",
+                    static_cast<long long>(state_.step + 1), state_.loss_scale);
+      console_->note(text);
+      return;
+    }
+    ++state_.skipped_in_a_row;
     std::snprintf(text, sizeof text, "step %lld left out: loss %g, gradient norm %g, %lld labels",
                   static_cast<long long>(state_.step + 1), loss, norm,
                   static_cast<long long>(valid));
@@ -398,13 +425,13 @@ class Trainer {
   static bool all_finite(const ParameterBuffer& buffer, const Parameter& parameter) {
     const auto check = [&]<class T>(const T* values) {
       return std::all_of(values + parameter.offset,
-                         values + parameter.offset + parameter.elements(), [](T value) {
-                           return std::isfinite(static_cast<double>(value));
-                         });
+                         values + parameter.offset + parameter.elements(),
+                         [](T value) { return std::isfinite(value_of(value)); });
     };
     if (buffer.dtype == DType::float64) return check(reinterpret_cast<const double*>(buffer.data));
     if (buffer.dtype == DType::float32) return check(reinterpret_cast<const float*>(buffer.data));
-    return true;
+    if (buffer.dtype == DType::bfloat16) return check(reinterpret_cast<const bf16*>(buffer.data));
+    return check(reinterpret_cast<const fp16*>(buffer.data));
   }
 
   void record(double loss, double norm, double rate, double seconds) {

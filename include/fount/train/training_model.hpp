@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include <fount/backend/chunks.hpp>
 #include <fount/optim/adamw.hpp>
 #include <fount/optim/clip.hpp>
 #include <fount/optim/sgd.hpp>
@@ -16,9 +17,6 @@ namespace fount {
 
 template <ModelConfig C, Precision P>
 class TrainingModel : public TrainableModel {
-  static_assert(P.master == DType::none || P.master == P.weight,
-                "TrainingModel: this version computes in fp32 and fp64 only");
-
  public:
   using Model = Transformer<C>;
   using E = nn::Elements<P>;
@@ -59,6 +57,10 @@ class TrainingModel : public TrainableModel {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       fount::initialize(buffers_.weights + parameters_[i].offset, parameters_[i],
                         static_cast<std::uint32_t>(i), seed, C.init_std, C.num_layers);
+      if (buffers_.master != nullptr) {
+        fount::initialize(buffers_.master + parameters_[i].offset, parameters_[i],
+                          static_cast<std::uint32_t>(i), seed, C.init_std, C.num_layers);
+      }
     }
     for (auto* moment : buffers_.moments) {
       if (moment != nullptr) ops::zero(cpu_, moment, Model::parameter_storage());
@@ -105,6 +107,17 @@ class TrainingModel : public TrainableModel {
   }
 
   ParameterBuffer weights() override { return buffer(buffers_.weights); }
+  ParameterBuffer master_weights() override { return buffer(buffers_.master); }
+  void round_master_weights() override {
+    if (buffers_.master == nullptr) return;
+    using W = typename E::Weight;
+    parallel_chunks(cpu_, Model::parameter_storage(), elementwise_chunk,
+                    [this](std::int64_t begin, std::int64_t end) {
+                      std::transform(buffers_.master + begin, buffers_.master + end,
+                                     buffers_.weights + begin,
+                                     [](auto value) { return static_cast<W>(value); });
+                    });
+  }
   ParameterBuffer gradients() override { return buffer(buffers_.gradients); }
   ParameterBuffer moments(int index) override {
     return index >= 0 && index < 2 ? buffer(buffers_.moments[static_cast<std::size_t>(index)])
@@ -115,7 +128,7 @@ class TrainingModel : public TrainableModel {
   const TrainBuffers<C, E>& buffers() const { return buffers_; }
 
   /// Logits (B, T, padded_vocab_size) of the batch in the buffers: for tests and inspection.
-  void logits(typename E::Activation* out) {
+  void logits(typename E::Statistic* out) {
     const auto* const x =
         Model::template hidden<E>(context(), buffers_.weights, buffers_.batch.saved,
                                   buffers_.batch.scratch, buffers_.batch.inputs);
@@ -148,20 +161,25 @@ class TrainingModel : public TrainableModel {
 
   template <class Rule>
   void walk(const Rule& rule, const UpdateOptions& options) {
-    for (const Parameter& parameter : parameters_) {
+    for (std::size_t index = 0; index < parameters_.size(); ++index) {
+      const Parameter& parameter = parameters_[index];
       optim::UpdateScalars scalars;
       scalars.lr = options.learning_rate;
       scalars.weight_decay = parameter.decay ? options.weight_decay : 0.0;
       scalars.gradient_scale = options.gradient_scale;
       scalars.step = options.step;
       const std::int64_t at = parameter.offset;
-      optim::Segment<typename E::Weight> segment;
+      optim::Segment<typename E::Weight, typename E::Gradient, typename E::Moment> segment;
       segment.weight = buffers_.weights + at;
+      segment.master = buffers_.master == nullptr ? nullptr : buffers_.master + at;
       segment.gradient = buffers_.gradients + at;
       for (std::size_t i = 0; i < 2; ++i) {
         segment.moments[i] = buffers_.moments[i] == nullptr ? nullptr : buffers_.moments[i] + at;
       }
       segment.count = parameter.elements();
+      segment.stochastic = P.stochastic_rounding;
+      segment.rounding = {options.seed, static_cast<std::uint32_t>(options.step),
+                          static_cast<std::uint32_t>(index), RandomPurpose::rounding};
       rule.apply(cpu_, segment, scalars);
     }
   }

@@ -15,26 +15,26 @@ inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
 /// out[i] = value(i), every index on its own.
-template <Real T, class Value>
+template <Element T, class Value>
 void each_element(const Cpu& cpu, T* out, std::int64_t count, Value value) {
   parallel_chunks(cpu, count, elementwise_chunk, [=](std::int64_t begin, std::int64_t end) {
     store_each(out, begin, end, value);
   });
 }
 
-template <Real T>
+template <Element T>
 void swiglu_forward(const Cpu& cpu, T* out, const T* x, std::int64_t rows, std::int64_t size) {
   parallel_chunks(cpu, rows, rows_per_chunk(size), [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const T* gate = x + row * 2 * size;
       const T* up = gate + size;
       store_each(out + row * size, 0, size,
-                 [=](std::int64_t i) { return math::silu(gate[i]) * up[i]; });
+                 [=](std::int64_t i) { return math::silu(value_of(gate[i])) * value_of(up[i]); });
     }
   });
 }
 
-template <Real T>
+template <Element T>
 void swiglu_backward(const Cpu& cpu, T* d_x, const T* d_out, const T* x, std::int64_t rows,
                      std::int64_t size) {
   constexpr std::int64_t width = 64;
@@ -45,16 +45,16 @@ void swiglu_backward(const Cpu& cpu, T* d_x, const T* d_out, const T* x, std::in
       T* d_gate = d_x + row * 2 * size;
       T* d_up = d_gate + size;
       for (std::int64_t i = 0; i < size; i += width) {  // both halves from one sigmoid
-        T gates[width], ups[width];
+        compute_t<T> gates[width], ups[width];
         const std::int64_t count = std::min(size - i, width);
         for (std::int64_t j = 0; j < count; ++j) {
-          const T d = d_out[row * size + i + j];
-          const T g = gate[i + j];
-          gates[j] = d * up[i + j] * math::silu_derivative(g);
+          const auto d = value_of(d_out[row * size + i + j]);
+          const auto g = value_of(gate[i + j]);
+          gates[j] = d * value_of(up[i + j]) * math::silu_derivative(g);
           ups[j] = d * math::silu(g);
         }
-        std::copy(gates, gates + count, d_gate + i);
-        std::copy(ups, ups + count, d_up + i);
+        for (std::int64_t j = 0; j < count; ++j) d_gate[i + j] = static_cast<T>(gates[j]);
+        for (std::int64_t j = 0; j < count; ++j) d_up[i + j] = static_cast<T>(ups[j]);
       }
     }
   });
@@ -62,35 +62,35 @@ void swiglu_backward(const Cpu& cpu, T* d_x, const T* d_out, const T* x, std::in
 
 }  // namespace detail
 
-template <Real T>
+template <Element T>
 void activation_forward(const Cpu& cpu, Activation activation, T* out, const T* x,
                         std::int64_t rows, std::int64_t size) {
   const std::int64_t n = rows * size;
   switch (activation) {
     case Activation::gelu_tanh:
-      return detail::each_element(cpu, out, n, [=](auto i) { return math::gelu_tanh(x[i]); });
+      return detail::each_element(cpu, out, n, [=](auto i) { return math::gelu_tanh(value_of(x[i])); });
     case Activation::gelu_erf:
-      return detail::each_element(cpu, out, n, [=](auto i) { return math::gelu_erf(x[i]); });
+      return detail::each_element(cpu, out, n, [=](auto i) { return math::gelu_erf(value_of(x[i])); });
     case Activation::relu:
-      return detail::each_element(cpu, out, n, [=](auto i) { return math::relu(x[i]); });
+      return detail::each_element(cpu, out, n, [=](auto i) { return math::relu(value_of(x[i])); });
     case Activation::swiglu: return detail::swiglu_forward(cpu, out, x, rows, size);
   }
 }
 
-template <Real T>
+template <Element T>
 void activation_backward(const Cpu& cpu, Activation activation, T* d_x, const T* d_out, const T* x,
                          std::int64_t rows, std::int64_t size) {
   const std::int64_t n = rows * size;
   switch (activation) {
     case Activation::gelu_tanh:
       return detail::each_element(
-          cpu, d_x, n, [=](auto i) { return d_out[i] * math::gelu_tanh_derivative(x[i]); });
+          cpu, d_x, n, [=](auto i) { return value_of(d_out[i]) * math::gelu_tanh_derivative(value_of(x[i])); });
     case Activation::gelu_erf:
       return detail::each_element(
-          cpu, d_x, n, [=](auto i) { return d_out[i] * math::gelu_erf_derivative(x[i]); });
+          cpu, d_x, n, [=](auto i) { return value_of(d_out[i]) * math::gelu_erf_derivative(value_of(x[i])); });
     case Activation::relu:
       return detail::each_element(cpu, d_x, n,
-                                  [=](auto i) { return d_out[i] * math::relu_derivative(x[i]); });
+                                  [=](auto i) { return value_of(d_out[i]) * math::relu_derivative(value_of(x[i])); });
     case Activation::swiglu: return detail::swiglu_backward(cpu, d_x, d_out, x, rows, size);
   }
 }

@@ -15,9 +15,9 @@
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 
-template <Real T>
-void attention_forward(const Cpu& cpu, const AttentionShape& shape, T* out, T* lse, const T* q,
-                       const T* k, const T* v) {
+template <Element A>
+void attention_forward(const Cpu& cpu, const AttentionShape& shape, A* out, compute_t<A>* lse,
+                       const A* q, const A* k, const A* v) {
   namespace detail = attention_detail;
   check_attention(shape);
   const int blocks = (shape.num_queries + detail::query_tile - 1) / detail::query_tile;
@@ -31,13 +31,13 @@ void attention_forward(const Cpu& cpu, const AttentionShape& shape, T* out, T* l
   });
 }
 
-template <Real T>
-void attention_backward(const Cpu& cpu, const AttentionShape& shape, T* d_q, T* d_k, T* d_v,
-                        const T* d_out, const T* out, const T* lse, const T* q, const T* k,
-                        const T* v) {
+template <Element A>
+void attention_backward(const Cpu& cpu, const AttentionShape& shape, A* d_q, A* d_k, A* d_v,
+                        const A* d_out, const A* out, const compute_t<A>* lse, const A* q,
+                        const A* k, const A* v) {
   namespace detail = attention_detail;
   check_attention(shape);
-  const detail::BackwardCall<T> call{shape, d_q, d_k, d_v, d_out, out, lse, q, k, v};
+  const detail::BackwardCall<A> call{shape, d_q, d_k, d_v, d_out, out, lse, q, k, v};
   const int query_blocks = (shape.num_queries + detail::query_tile - 1) / detail::query_tile;
   const int key_blocks = (shape.num_keys + detail::key_tile - 1) / detail::key_tile;
   const std::int64_t groups = std::int64_t{shape.batch_size} * shape.num_kv_heads;
@@ -45,8 +45,9 @@ void attention_backward(const Cpu& cpu, const AttentionShape& shape, T* d_q, T* 
   const auto rounds = (groups + cpu.threads() - 1) / cpu.threads();
 
   // One pass takes 5 products a tile but only as many pieces as there are key heads; two passes
-  // take 7, in many pieces. Every element is summed in the same order either way.
-  if (5 * rounds * cpu.threads() <= 7 * groups) {
+  // take 7, in many pieces. Every element is summed in the same order either way. Sums of keys that
+  // their 16 bits could not hold grow in the workspace, which has room for a tile of keys.
+  if (!detail::sums_keys_apart<A> && 5 * rounds * cpu.threads() <= 7 * groups) {
     cpu.parallel(groups, [&](std::int64_t item, int thread) {
       const int b = static_cast<int>(item / shape.num_kv_heads);
       const int kv_head = static_cast<int>(item % shape.num_kv_heads);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include <fount/core/arena.hpp>
 #include <fount/core/math.hpp>
@@ -25,19 +26,24 @@ inline constexpr int row_step = 12;
 
 enum class Gradients : std::uint8_t { all, queries, keys_and_values };
 
-template <Real T>
+template <Element A>
 struct BackwardCall {
   const AttentionShape& shape;
-  T* d_q;
-  T* d_k;
-  T* d_v;
-  const T* d_out;
-  const T* out;
-  const T* lse;
-  const T* q;
-  const T* k;
-  const T* v;
+  A* d_q;
+  A* d_k;
+  A* d_v;
+  const A* d_out;
+  const A* out;
+  const compute_t<A>* lse;
+  const A* q;
+  const A* k;
+  const A* v;
 };
+
+/// Whether the gradients of keys and values are summed in the workspace, a tile of keys at a time,
+/// because many blocks of queries add to them and 16 bits would lose the small terms.
+template <Element A>
+inline constexpr bool sums_keys_apart = !std::is_same_v<A, compute_t<A>>;
 
 template <Real T>
 struct BackwardTiles {
@@ -48,6 +54,8 @@ struct BackwardTiles {
   Rows<T> d_q;      // (query_tile, padded head_dim)
   Rows<T> k;        // (key_tile, padded head_dim), scaled
   Rows<T> v;        // (key_tile, padded head_dim)
+  Rows<T> d_k;      // (key_tile, padded head_dim), only where sums_keys_apart
+  Rows<T> d_v;      // (key_tile, padded head_dim), only where sums_keys_apart
   Rows<T> d_rows;   // (row_step, padded head_dim), this block's share of d_k or d_v
   Rows<T> p;        // (key_tile, query_tile) scores, then probabilities
   Rows<T> d_s;      // (key_tile, query_tile) gradient of the probabilities, then of the scores
@@ -70,6 +78,8 @@ struct BackwardTiles {
     tiles.d_q = rows(query_tile, columns);
     tiles.k = rows(key_tile, columns);
     tiles.v = rows(key_tile, columns);
+    tiles.d_k = rows(key_tile, columns);
+    tiles.d_v = rows(key_tile, columns);
     tiles.d_rows = rows(row_step, columns);
     tiles.p = rows(key_tile, query_tile);
     tiles.d_s = rows(key_tile, query_tile);
@@ -112,11 +122,12 @@ void softmax_backward(Rows<T> p, Rows<T> d_s, KeyRange rows, const T* lse, const
 }
 
 /// One block of queries of one head.
-template <Real T>
+template <Element A>
 struct BackwardBlock {
+  using T = compute_t<A>;
   static constexpr int width = panel_width<T>;
 
-  const BackwardCall<T>& call;
+  const BackwardCall<A>& call;
   const AttentionShape& shape;
   int b;
   int h;
@@ -127,14 +138,14 @@ struct BackwardBlock {
   void load_queries() const {
     const auto q_at = query_at<T>(shape, b, h, queries.first, shape.q_stride);
     const auto out_at = query_at<T>(shape, b, h, queries.first, shape.out_stride);
-    const Rows<const T> q{call.q + q_at, shape.q_stride};
-    const Rows<const T> d_out{call.d_out + out_at, shape.out_stride};
-    const Rows<const T> out{call.out + out_at, shape.out_stride};
+    const Rows<const A> q{call.q + q_at, shape.q_stride};
+    const Rows<const A> d_out{call.d_out + out_at, shape.out_stride};
+    const Rows<const A> out{call.out + out_at, shape.out_stride};
     const T* const lse = call.lse + statistics_at(shape, b, h, queries);
-    pack_panels<T>(tiles.q_panels, q, queries.count, shape.head_dim);
-    pack_panels<T>(tiles.d_out_panels, d_out, queries.count, shape.head_dim);
-    pack_rows<T>(tiles.q, q, queries.count, shape.head_dim, T(1));
-    pack_rows<T>(tiles.d_out, d_out, queries.count, shape.head_dim, T(1));
+    pack_panels(tiles.q_panels, q, queries.count, shape.head_dim);
+    pack_panels(tiles.d_out_panels, d_out, queries.count, shape.head_dim);
+    pack_rows(tiles.q, q, queries.count, shape.head_dim, T(1));
+    pack_rows(tiles.d_out, d_out, queries.count, shape.head_dim, T(1));
     zero_row(tiles.d_q.data, queries.count * static_cast<int>(tiles.d_q.stride));
     for (int lane = 0; lane < query_tile; ++lane) {
       const bool present = lane < queries.count;
@@ -147,9 +158,10 @@ struct BackwardBlock {
   void load_keys(const KeyTile& tile) const {
     const auto k_at = key_at(shape, b, kv_head, tile.first, shape.k_stride, shape.k_batch_stride);
     const auto v_at = key_at(shape, b, kv_head, tile.first, shape.v_stride, shape.v_batch_stride);
-    pack_rows<T>(tiles.k, {call.k + k_at, shape.k_stride}, tile.count, shape.head_dim,
-                 score_scale<T>(shape));
-    pack_rows<T>(tiles.v, {call.v + v_at, shape.v_stride}, tile.count, shape.head_dim, T(1));
+    pack_rows(tiles.k, Rows<const A>{call.k + k_at, shape.k_stride}, tile.count, shape.head_dim,
+              score_scale<T>(shape));
+    pack_rows(tiles.v, Rows<const A>{call.v + v_at, shape.v_stride}, tile.count, shape.head_dim,
+              T(1));
   }
 
   /// Fills p and d_s of one panel in these rows.
@@ -241,34 +253,42 @@ struct BackwardBlock {
       if (wanted != Gradients::keys_and_values) add_d_q(panel, rows);
     }
     if (wanted == Gradients::queries) return;
-    const auto k_at = key_at(shape, b, kv_head, tile.first, shape.k_stride, shape.k_batch_stride);
-    const auto v_at = key_at(shape, b, kv_head, tile.first, shape.v_stride, shape.v_batch_stride);
-    add_to_keys({call.d_v + v_at, shape.v_stride}, tiles.p, tiles.d_out, tile, T(1));
-    add_to_keys({call.d_k + k_at, shape.k_stride}, tiles.d_s, tiles.q, tile, score_scale<T>(shape));
+    if constexpr (sums_keys_apart<A>) {
+      add_to_keys(tiles.d_v, tiles.p, tiles.d_out, tile, T(1));
+      add_to_keys(tiles.d_k, tiles.d_s, tiles.q, tile, score_scale<T>(shape));
+    } else {
+      const auto k_at =
+          key_at(shape, b, kv_head, tile.first, shape.k_stride, shape.k_batch_stride);
+      const auto v_at =
+          key_at(shape, b, kv_head, tile.first, shape.v_stride, shape.v_batch_stride);
+      add_to_keys(Rows<T>{call.d_v + v_at, shape.v_stride}, tiles.p, tiles.d_out, tile, T(1));
+      add_to_keys(Rows<T>{call.d_k + k_at, shape.k_stride}, tiles.d_s, tiles.q, tile,
+                  score_scale<T>(shape));
+    }
   }
 
   void store_d_q() const {
-    T* const d_q = call.d_q + query_at<T>(shape, b, h, queries.first, shape.q_stride);
+    A* const d_q = call.d_q + query_at<T>(shape, b, h, queries.first, shape.q_stride);
     for (int lane = 0; lane < queries.count; ++lane) {
-      scale_row<Write::replace>(d_q + lane * shape.q_stride, tiles.d_q[lane], shape.head_dim, T(1));
+      store_row(d_q + lane * shape.q_stride, tiles.d_q[lane], shape.head_dim, T(1));
     }
   }
 };
 
 /// Gradients of one block of queries, from the keys in `range`, which starts at a whole tile.
 /// Adds to d_k and d_v; overwrites d_q.
-template <Real T>
-void backward_block(const BackwardCall<T>& call, int b, int h, int block_index, KeyRange range,
+template <Element A>
+void backward_block(const BackwardCall<A>& call, int b, int h, int block_index, KeyRange range,
                     Gradients wanted, std::byte* memory) {
   const AttentionShape& shape = call.shape;
   Committer cursor(memory, Cpu::workspace_bytes_per_thread);
-  const BackwardBlock<T> block{call,
+  const BackwardBlock<A> block{call,
                                shape,
                                b,
                                h,
                                h / (shape.num_heads / shape.num_kv_heads),
                                {shape, b, block_index},
-                               BackwardTiles<T>::take(cursor, shape.head_dim)};
+                               BackwardTiles<compute_t<A>>::take(cursor, shape.head_dim)};
   const KeyRange keys = intersection(block.queries.keys, range);
   if (keys.empty() && wanted == Gradients::keys_and_values) return;
   block.load_queries();
@@ -280,20 +300,33 @@ void backward_block(const BackwardCall<T>& call, int b, int h, int block_index, 
 
 /// Gradients of the keys and values in `range` of one key head, from all queries of its group; and
 /// of those queries, where all are wanted and the range is everything.
-template <Real T>
-void backward_group(const BackwardCall<T>& call, int b, int kv_head, KeyRange range,
+template <Element A>
+void backward_group(const BackwardCall<A>& call, int b, int kv_head, KeyRange range,
                     Gradients wanted, std::byte* memory) {
   const AttentionShape& shape = call.shape;
   const int group = shape.num_heads / shape.num_kv_heads;
   const auto k_at = key_at(shape, b, kv_head, range.begin, shape.k_stride, shape.k_batch_stride);
   const auto v_at = key_at(shape, b, kv_head, range.begin, shape.v_stride, shape.v_batch_stride);
-  for (std::int64_t row = 0; row < range.end - range.begin; ++row) {
-    std::fill_n(call.d_k + k_at + row * shape.k_stride, shape.head_dim, T(0));
-    std::fill_n(call.d_v + v_at + row * shape.v_stride, shape.head_dim, T(0));
+  Committer cursor(memory, Cpu::workspace_bytes_per_thread);
+  const auto tiles = BackwardTiles<compute_t<A>>::take(cursor, shape.head_dim);
+  for (int row = 0; row < range.end - range.begin; ++row) {
+    if constexpr (sums_keys_apart<A>) {
+      zero_row(tiles.d_k[row], static_cast<int>(tiles.d_k.stride));
+      zero_row(tiles.d_v[row], static_cast<int>(tiles.d_v.stride));
+    } else {
+      std::fill_n(call.d_k + k_at + row * shape.k_stride, shape.head_dim, A(0));
+      std::fill_n(call.d_v + v_at + row * shape.v_stride, shape.head_dim, A(0));
+    }
   }
   for (int h = kv_head * group; h < (kv_head + 1) * group; ++h) {
     for (int block = 0; block * query_tile < shape.num_queries; ++block) {
       backward_block(call, b, h, block, range, wanted, memory);
+    }
+  }
+  if constexpr (sums_keys_apart<A>) {
+    for (int row = 0; row < range.end - range.begin; ++row) {
+      store_row(call.d_k + k_at + row * shape.k_stride, tiles.d_k[row], shape.head_dim, 1.0F);
+      store_row(call.d_v + v_at + row * shape.v_stride, tiles.d_v[row], shape.head_dim, 1.0F);
     }
   }
 }

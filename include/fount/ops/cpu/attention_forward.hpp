@@ -189,12 +189,12 @@ struct ForwardBlock {
     }
   }
 
-  void finish(T* out, T* lse) const {
+  template <Element A>
+  void finish(A* out, T* lse) const {
     for (int lane = 0; lane < queries.count; ++lane) {
       const T sum = tiles.sum[lane];
       const T factor = sum == T(0) ? T(0) : T(1) / sum;  // 0: the row saw no key
-      scale_row<Write::replace>(out + lane * shape.out_stride, tiles.out[lane], shape.head_dim,
-                                factor);
+      store_row(out + lane * shape.out_stride, tiles.out[lane], shape.head_dim, factor);
       if (lse == nullptr) continue;
       lse[lane] =
           sum == T(0) ? -std::numeric_limits<T>::infinity() : tiles.maximum[lane] + math::log(sum);
@@ -202,9 +202,10 @@ struct ForwardBlock {
   }
 };
 
-template <Real T>
+template <Element A>
 void forward_block(const AttentionShape& shape, int b, int h, int block_index, std::byte* memory,
-                   T* out, T* lse, const T* q, const T* k, const T* v) {
+                   A* out, compute_t<A>* lse, const A* q, const A* k, const A* v) {
+  using T = compute_t<A>;
   Committer cursor(memory, Cpu::workspace_bytes_per_thread);
   const ForwardBlock<T> block{
       shape, b, h, {shape, b, block_index}, ForwardTiles<T>::take(cursor, shape.head_dim)};
@@ -212,9 +213,12 @@ void forward_block(const AttentionShape& shape, int b, int h, int block_index, s
   const auto& tiles = block.tiles;
   const int kv_head = h / (shape.num_heads / shape.num_kv_heads);
 
-  pack_panels<T>(tiles.q,
-                 {q + query_at<T>(shape, b, h, queries.first, shape.q_stride), shape.q_stride},
-                 queries.count, shape.head_dim);
+  const auto rows_at = [](const A* first, std::int64_t stride) {
+    return Rows<const A>{first, static_cast<std::ptrdiff_t>(stride)};
+  };
+  pack_panels(tiles.q,
+              rows_at(q + query_at<T>(shape, b, h, queries.first, shape.q_stride), shape.q_stride),
+              queries.count, shape.head_dim);
   zero_row(tiles.out.data, queries.count * static_cast<int>(tiles.out.stride));
   for (int lane = 0; lane < query_tile; ++lane) {
     tiles.maximum[lane] = -std::numeric_limits<T>::infinity();
@@ -224,14 +228,14 @@ void forward_block(const AttentionShape& shape, int b, int h, int block_index, s
   for (int first = queries.keys.begin / key_tile * key_tile; first < queries.keys.end;
        first += key_tile) {
     const KeyTile tile(shape, b, first, std::min(first + key_tile, queries.keys.end));
-    pack_rows<T>(tiles.k,
-                 {k + key_at(shape, b, kv_head, first, shape.k_stride, shape.k_batch_stride),
-                  shape.k_stride},
-                 tile.count, shape.head_dim, score_scale<T>(shape));
-    pack_rows<T>(tiles.v,
-                 {v + key_at(shape, b, kv_head, first, shape.v_stride, shape.v_batch_stride),
-                  shape.v_stride},
-                 tile.count, shape.head_dim, T(1));
+    pack_rows(tiles.k,
+              rows_at(k + key_at(shape, b, kv_head, first, shape.k_stride, shape.k_batch_stride),
+                      shape.k_stride),
+              tile.count, shape.head_dim, score_scale<T>(shape));
+    pack_rows(tiles.v,
+              rows_at(v + key_at(shape, b, kv_head, first, shape.v_stride, shape.v_batch_stride),
+                      shape.v_stride),
+              tile.count, shape.head_dim, T(1));
     for (int panel = 0; panel < queries.panel_count(); ++panel) block.attend(panel, tile);
   }
   block.finish(out + query_at<T>(shape, b, h, queries.first, shape.out_stride),

@@ -178,7 +178,7 @@ void dropout_factors(Rows<T> factors, const AttentionShape& shape, std::uint64_t
                                 static_cast<std::uint64_t>(tile.first + rows.begin);
     const int skipped = static_cast<int>(index % 4);  // words of the first random block
     for (int r = rows.begin, word = skipped; r < rows.end; word = 0) {
-      detail::random_words(words, shape.dropout.stream,
+      random_words<detail::dropout_blocks>(words, shape.dropout.stream,
                            index / 4 + static_cast<std::uint64_t>(r - rows.begin + skipped) / 4);
       for (int w = 0; w < words_at_once; ++w) values[w] = words[w] < threshold ? T(0) : kept;
       const int end = std::min(rows.end, r + words_at_once - word);

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/ops/cpu/shuffle.hpp>
+#include <fount/ops/cpu/stored.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
@@ -48,6 +50,19 @@ template <Real T>
 template <Real T>
 [[gnu::always_inline]] inline void store(T* to, Vector<T> value) {
   *reinterpret_cast<typename Vectors<T>::Memory*>(to) = value;
+}
+
+/// The next register of elements, as numbers to compute with.
+template <Element A>
+[[gnu::always_inline]] inline Vector<compute_t<A>> load_values(const A* from) {
+  using T = compute_t<A>;
+  if constexpr (std::is_same_v<A, T>) {
+    return load<T>(from);
+  } else {
+    Vector<T> result;
+    detail::load_vector(result, from);
+    return result;
+  }
 }
 
 /// Where row r of a tile starts: data + r * stride.
@@ -131,22 +146,34 @@ void tile_product(Rows<T> c, Rows<const T> a, Rows<const T> b, int rows, int col
 
 /// to += factor * from, or to = factor * from. Whole registers first: rows are short, and a call of
 /// memmove for each costs more than the copy.
-template <Write W, Real T>
-inline void scale_row(T* to, const T* from, int count, T factor) {
+template <Write W, Real T, Element A>
+inline void scale_row(T* to, const A* from, int count, T factor) {
   constexpr int lanes = vector_width<T>;
   int d = 0;
   for (; d + lanes <= count; d += lanes) {
-    Vector<T> value = factor * load<T>(from + d);
+    Vector<T> value = factor * load_values(from + d);
     if constexpr (W == Write::add) value += load<T>(to + d);
     store<T>(to + d, value);
   }
   for (; d < count; ++d) {
     if constexpr (W == Write::add) {
-      to[d] += factor * from[d];
+      to[d] += factor * value_of(from[d]);
     } else {
-      to[d] = factor * from[d];
+      to[d] = factor * value_of(from[d]);
     }
   }
+}
+
+/// to = factor * from, rounded to what `to` is stored in.
+template <Element A>
+inline void store_row(A* to, const compute_t<A>* from, int count, compute_t<A> factor) {
+  using T = compute_t<A>;
+  constexpr int lanes = vector_width<T>;
+  int d = 0;
+  for (; d + lanes <= count; d += lanes) {
+    detail::store_vector<A, Vector<T>>(to + d, factor * load<T>(from + d));
+  }
+  for (; d < count; ++d) to[d] = static_cast<A>(factor * from[d]);
 }
 
 /// Zeros in `count` elements, a multiple of vector_width.
@@ -156,25 +183,26 @@ inline void zero_row(T* to, int count) {
 }
 
 /// Sum of products, in an order that depends on `count` only.
-template <Real T>
-inline T dot(const T* a, const T* b, int count) {
+template <Element A>
+inline compute_t<A> dot(const A* a, const A* b, int count) {
+  using T = compute_t<A>;
   constexpr int lanes = vector_width<T>;
   Vector<T> sum[2] = {};
   int d = 0;
   for (; d + 2 * lanes <= count; d += 2 * lanes) {
-    sum[0] += load<T>(a + d) * load<T>(b + d);
-    sum[1] += load<T>(a + d + lanes) * load<T>(b + d + lanes);
+    sum[0] += load_values(a + d) * load_values(b + d);
+    sum[1] += load_values(a + d + lanes) * load_values(b + d + lanes);
   }
   T total = T(0);
-  for (; d < count; ++d) total += a[d] * b[d];
+  for (; d < count; ++d) total += value_of(a[d]) * value_of(b[d]);
   sum[0] += sum[1];
   for (int lane = 0; lane < lanes; ++lane) total += sum[0][lane];
   return total;
 }
 
 /// Copies `rows` rows of `columns` elements, times `factor`; the rest of each row becomes 0.
-template <Real T>
-void pack_rows(Rows<T> to, Rows<const T> from, int rows, int columns, T factor) {
+template <Real T, Element A>
+void pack_rows(Rows<T> to, Rows<const A> from, int rows, int columns, T factor) {
   for (int r = 0; r < rows; ++r) {
     scale_row<Write::replace>(to[r], from[r], columns, factor);
     for (std::ptrdiff_t d = columns; d < to.stride; ++d) to[r][d] = T(0);
@@ -212,8 +240,8 @@ template <Real T>
 
 /// Transposes `rows` rows into panels (panel, columns, panel_width); lanes beyond the last row are
 /// 0.
-template <Real T>
-void pack_panels(T* to, Rows<const T> from, int rows, int columns) {
+template <Real T, Element A>
+void pack_panels(T* to, Rows<const A> from, int rows, int columns) {
   constexpr int lanes = vector_width<T>;
   constexpr int width = panel_width<T>;
   for (int first = 0; first < (rows + width - 1) / width * width; first += lanes) {
@@ -224,9 +252,9 @@ void pack_panels(T* to, Rows<const T> from, int rows, int columns) {
       Vector<T> square[lanes] = {};
       if (present == lanes) {
 #pragma GCC unroll 16
-        for (int r = 0; r < lanes; ++r) square[r] = load<T>(from[first + r] + d);
+        for (int r = 0; r < lanes; ++r) square[r] = load_values(from[first + r] + d);
       } else {
-        for (int r = 0; r < present; ++r) square[r] = load<T>(from[first + r] + d);
+        for (int r = 0; r < present; ++r) square[r] = load_values(from[first + r] + d);
       }
       transpose<T>(square);
 #pragma GCC unroll 16
@@ -234,7 +262,7 @@ void pack_panels(T* to, Rows<const T> from, int rows, int columns) {
     }
     for (; d < columns; ++d) {
       for (int r = 0; r < lanes; ++r) {
-        panel[d * width + r] = r < present ? from[first + r][d] : T(0);
+        panel[d * width + r] = r < present ? value_of(from[first + r][d]) : T(0);
       }
     }
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 #include <fount/backend/cpu.hpp>
 #include <fount/core/error.hpp>
@@ -79,10 +80,22 @@ class Preparation {
   std::atomic<std::int64_t> next_ = 0, done_ = 0;
 };
 
+/// A block of sums in float, where C itself cannot hold what is not finished yet.
+inline constexpr std::int64_t wide_rows = 1092;  // a multiple of every tile's rows
+inline constexpr std::int64_t wide_columns = 480;
+inline constexpr Bytes wide_bytes = wide_rows * wide_columns * static_cast<Bytes>(sizeof(float));
+
 /// One product on its way through the blocks.
-template <class Tile>
+template <class Tile, Element TC, Element TA, Element TB>
 class BlockedMatmul {
   using T = typename Tile::Element;
+  static_assert(std::is_same_v<compute_t<TC>, T> && std::is_same_v<compute_t<TA>, T> &&
+                    std::is_same_v<compute_t<TB>, T>,
+                "matmul: double goes with double only");
+  static constexpr bool wide_sums = !std::is_same_v<TC, T>;
+  // What a wide product has set aside its inner product must not use.
+  static constexpr Bytes strips_bytes =
+      packed_b_bytes - (std::is_same_v<TA, T> && std::is_same_v<TB, T> ? 0 : wide_bytes);
   static constexpr std::int64_t max_depth = depth_bytes / static_cast<Bytes>(sizeof(T));
   // Somewhat more than is used: the transposing pack writes a little beyond its last strip.
   static_assert((tiles_per_task * Tile::rows * max_depth + Tile::rows * Tile::lanes) *
@@ -90,21 +103,22 @@ class BlockedMatmul {
                 "a task's block of A must fit its part of the workspace");
 
  public:
-  BlockedMatmul(const Crew& crew, const Matmul<T>& problem)
+  BlockedMatmul(const Crew& crew, const Matmul<TC, TA, TB>& problem)
       : crew_(crew),
         p_(problem),
-        in_place_(Tile::reads_a_in_place && problem.a_col_stride == 1),
+        in_place_(can_read_in_place && problem.a_col_stride == 1),
         all_tiles_(divide_up(problem.m, Tile::rows)),
         all_strips_(divide_up(problem.n, Tile::columns)) {}
 
   void run() {
+    if (wide_sums && p_.k > max_depth) return run_wide();
     // The only split that rounding can tell, and it depends on k alone.
     const std::int64_t depth_blocks = divide_up(p_.k, max_depth);
     const std::int64_t depth = std::min(p_.k, align_up(divide_up(p_.k, depth_blocks), 16));
     for (k0_ = 0; k0_ < p_.k; k0_ += depth) {
       depth_ = std::min(depth, p_.k - k0_);
       const Bytes strip_bytes = depth_ * Tile::columns * static_cast<Bytes>(sizeof(T));
-      strips_per_thread_ = packed_b_bytes / strip_bytes / max_part * max_part;
+      strips_per_thread_ = strips_bytes / strip_bytes / max_part * max_part;
       const std::int64_t blocks = divide_up(all_strips_, strips_per_thread_ * crew_.count);
       const std::int64_t strips = divide_up(all_strips_, blocks);
       for (strip0_ = 0; strip0_ < all_strips_; strip0_ += strips) {
@@ -115,6 +129,44 @@ class BlockedMatmul {
   }
 
  private:
+  static constexpr bool can_read_in_place = Tile::reads_a_in_place && std::is_same_v<TA, T>;
+
+  /// Sums that take several blocks of k grow in float, a block of C at a time.
+  void run_wide() const {
+    if constexpr (wide_sums) {
+      static_assert(!std::is_same_v<TA, T> || !std::is_same_v<TB, T>,
+                    "matmul: only products of 16-bit operands are rounded to 16 bits");
+      // Behind the strips of the inner product, in the first workspace.
+      T* const sums = reinterpret_cast<T*>(crew_.cpu.workspace(crew_.first) + packed_a_bytes +
+                                           strips_bytes);
+      for (std::int64_t row = 0; row < p_.m; row += wide_rows) {
+        for (std::int64_t column = 0; column < p_.n; column += wide_columns) {
+          const std::int64_t rows = std::min(wide_rows, p_.m - row);
+          const std::int64_t columns = std::min(wide_columns, p_.n - column);
+          const Matmul<T, TA, TB> block{.m = rows, .n = columns, .k = p_.k,
+                                        .c = sums, .c_row_stride = columns,
+                                        .a = p_.a + row * p_.a_row_stride,
+                                        .a_row_stride = p_.a_row_stride,
+                                        .a_col_stride = p_.a_col_stride,
+                                        .b = p_.b + column * p_.b_col_stride,
+                                        .b_row_stride = p_.b_row_stride,
+                                        .b_col_stride = p_.b_col_stride,
+                                        .bias = p_.bias == nullptr ? nullptr : p_.bias + column};
+          BlockedMatmul<Tile, T, TA, TB>(crew_, block).run();
+          crew_.run(divide_up(rows, 16), [&](std::int64_t piece, int) {
+            for (std::int64_t i = piece * 16; i < std::min(rows, piece * 16 + 16); ++i) {
+              TC* __restrict c = p_.c + (row + i) * p_.c_row_stride + column;
+              const T* sum = sums + i * columns;
+              for (std::int64_t j = 0; j < columns; ++j) {
+                c[j] = static_cast<TC>(p_.accumulate ? value_of(c[j]) + sum[j] : sum[j]);
+              }
+            }
+          });
+        }
+      }
+    }
+  }
+
   /// Strips of B packed in one go; parts lie one behind the other in one thread's workspace.
   static constexpr std::int64_t max_part = 4;
 
@@ -153,7 +205,7 @@ class BlockedMatmul {
 
   void pack_b(std::int64_t strip, std::int64_t count) const {
     const std::int64_t column = (strip0_ + strip) * Tile::columns;
-    const StripSource<T> from{p_.b + k0_ * p_.b_row_stride + column * p_.b_col_stride,
+    const StripSource<TB> from{p_.b + k0_ * p_.b_row_stride + column * p_.b_col_stride,
                               p_.b_col_stride, p_.b_row_stride, 0, depth_};
     const std::int64_t columns =
         std::min({count * Tile::columns, (strips_ - strip) * Tile::columns, p_.n - column});
@@ -162,7 +214,7 @@ class BlockedMatmul {
 
   void pack_a(T* packed_a, std::int64_t first_tile, std::int64_t last_tile) const {
     const std::int64_t row = first_tile * Tile::rows;
-    const StripSource<T> from{p_.a + row * p_.a_row_stride + k0_ * p_.a_col_stride,
+    const StripSource<TA> from{p_.a + row * p_.a_row_stride + k0_ * p_.a_col_stride,
                               p_.a_row_stride, p_.a_col_stride, 0, depth_};
     const std::int64_t rows = std::min(last_tile * Tile::rows, p_.m) - row;
     pack_strips<Tile, Tile::rows, Tile::half_rows>(packed_a, from, rows);
@@ -172,7 +224,7 @@ class BlockedMatmul {
                       std::int64_t first_strip, std::int64_t last_strip) const {
     T* packed_a = reinterpret_cast<T*>(crew_.cpu.workspace(thread));
     if (!in_place_) pack_a(packed_a, first_tile, last_tile);
-    TileTask<T> task;
+    TileTask<TC, TB> task;
     task.depth = depth_;
     task.a_row_stride = in_place_ ? p_.a_row_stride : 0;
     task.c_row_stride = p_.c_row_stride;
@@ -186,19 +238,21 @@ class BlockedMatmul {
         const std::int64_t row = t * Tile::rows;
         task.rows = static_cast<int>(std::min<std::int64_t>(Tile::rows, p_.m - row));
         task.c = p_.c + row * p_.c_row_stride + column;
-        if (in_place_) {
-          task.a = p_.a + row * p_.a_row_stride + k0_;
-          multiply_covering_tile<Tile, Tile::reads_a_in_place>(task);
-        } else {
-          task.a = packed_a + (row - first_tile * Tile::rows) * depth_;
-          multiply_covering_tile<Tile, false>(task);
+        if constexpr (can_read_in_place) {
+          if (in_place_) {
+            task.a = p_.a + row * p_.a_row_stride + k0_;
+            multiply_covering_tile<Tile, true>(task);
+            continue;
+          }
         }
+        task.a = packed_a + (row - first_tile * Tile::rows) * depth_;
+        multiply_covering_tile<Tile, false>(task);
       }
     }
   }
 
   Crew crew_;
-  const Matmul<T>& p_;
+  const Matmul<TC, TA, TB>& p_;
   bool in_place_;
   std::int64_t all_tiles_, all_strips_;  // of C and B
   std::int64_t k0_ = 0, depth_ = 0;      // the current block of k
@@ -206,19 +260,19 @@ class BlockedMatmul {
 };
 
 /// k == 0: the product is a sum of nothing.
-template <Real T>
-void write_empty_sums(const Matmul<T>& p) {
+template <Element TC, Element TA, Element TB>
+void write_empty_sums(const Matmul<TC, TA, TB>& p) {
   for (std::int64_t i = 0; i < p.m; ++i) {
-    T* c = p.c + i * p.c_row_stride;
+    TC* c = p.c + i * p.c_row_stride;
     for (std::int64_t j = 0; j < p.n; ++j) {
-      const T value = p.bias != nullptr ? p.bias[j] : T(0);
-      c[j] = p.accumulate ? c[j] + value : value;
+      const compute_t<TC> value = p.bias != nullptr ? value_of(p.bias[j]) : compute_t<TC>(0);
+      c[j] = static_cast<TC>(p.accumulate ? value_of(c[j]) + value : value);
     }
   }
 }
 
-template <Real T>
-void check(const Matmul<T>& p) {
+template <Element TC, Element TA, Element TB>
+void check(const Matmul<TC, TA, TB>& p) {
   if (p.m < 0 || p.n < 0 || p.k < 0 || (p.m > 1 && p.c_row_stride < p.n)) {
     throw ShapeError("matmul: found m " + std::to_string(p.m) + ", n " + std::to_string(p.n) +
                      ", k " + std::to_string(p.k) + ", c_row_stride " +
@@ -227,28 +281,28 @@ void check(const Matmul<T>& p) {
   }
 }
 
-template <class Tile>
-void matmul_with(const Crew& crew, const Matmul<typename Tile::Element>& problem) {
+template <class Tile, Element TC, Element TA, Element TB>
+void matmul_with(const Crew& crew, const Matmul<TC, TA, TB>& problem) {
   check(problem);
   if (problem.m == 0 || problem.n == 0) return;
   if (problem.k == 0) return write_empty_sums(problem);
-  BlockedMatmul<Tile>(crew, problem).run();
+  BlockedMatmul<Tile, TC, TA, TB>(crew, problem).run();
 }
 
 }  // namespace detail
 
-template <Real T>
-void matmul(const Cpu& cpu, const Matmul<T>& problem) {
+template <Element TC, Element TA, Element TB>
+void matmul(const Cpu& cpu, const Matmul<TC, TA, TB>& problem) {
   // In floating point, because a product of three extents may not fit an integer.
   const double multiplications = static_cast<double>(problem.m) *
                                  static_cast<double>(problem.n) * static_cast<double>(problem.k);
   const int count = multiplications < detail::serial_limit ? 1 : cpu.threads();
-  detail::matmul_with<detail::NativeTile<T>>(detail::Crew{cpu, 0, count}, problem);
+  detail::matmul_with<detail::NativeTile<compute_t<TC>>>(detail::Crew{cpu, 0, count}, problem);
 }
 
-template <Real T>
-void matmul_in_task(const Cpu& cpu, int thread, const Matmul<T>& problem) {
-  detail::matmul_with<detail::NativeTile<T>>(detail::Crew{cpu, thread, 1}, problem);
+template <Element TC, Element TA, Element TB>
+void matmul_in_task(const Cpu& cpu, int thread, const Matmul<TC, TA, TB>& problem) {
+  detail::matmul_with<detail::NativeTile<compute_t<TC>>>(detail::Crew{cpu, thread, 1}, problem);
 }
 
 }  // namespace FOUNT_CPU_NAMESPACE

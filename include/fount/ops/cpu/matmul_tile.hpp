@@ -10,6 +10,7 @@
 
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
+#include <fount/ops/cpu/stored.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
@@ -42,35 +43,36 @@ template <Real T> using NativeTile = MatmulTile<T, 16, 4>;
 #endif
 
 /// One tile of C and what it is made of. Sums beyond (rows, columns) are computed and dropped.
-template <Real T>
+template <Element TC, Element TB>
 struct TileTask {
+  using T = compute_t<TC>;
   std::int64_t depth = 0;                     // steps along k
   const T* a = nullptr;                       // packed (depth, Rows), or in place (rows, depth)
   std::int64_t a_row_stride = 0;              // in place only
   const T* b = nullptr;                       // packed (depth, Vectors * lanes)
-  T* c = nullptr;                             // (rows, columns), any alignment
+  TC* c = nullptr;                            // (rows, columns), any alignment
   std::int64_t c_row_stride = 0;
-  const T* bias = nullptr;                    // (columns) or absent
+  const TB* bias = nullptr;                   // (columns) or absent
   bool accumulate = false;
   int rows = 0, columns = 0;
 };
 
 /// Writes the part of a tile of sums that lies inside C.
-template <class T>
-void store_edge(const TileTask<T>& task, const T* sums, int sums_row_stride) {
+template <Element TC, Element TB>
+void store_edge(const TileTask<TC, TB>& task, const compute_t<TC>* sums, int sums_row_stride) {
   for (int i = 0; i < task.rows; ++i) {
-    T* c = task.c + i * task.c_row_stride;
+    TC* c = task.c + i * task.c_row_stride;
     for (int j = 0; j < task.columns; ++j) {
-      T value = sums[i * sums_row_stride + j];
-      if (task.bias != nullptr) value += task.bias[j];
-      c[j] = task.accumulate ? c[j] + value : value;
+      auto value = sums[i * sums_row_stride + j];
+      if (task.bias != nullptr) value += value_of(task.bias[j]);
+      c[j] = static_cast<TC>(task.accumulate ? value_of(c[j]) + value : value);
     }
   }
 }
 
 /// C = [C +] A * B [+ bias] for one tile of Rows rows and Vectors vectors.
-template <class Tile, int Rows, int Vectors, bool InPlace>
-void multiply_tile(const TileTask<typename Tile::Element>& task) {
+template <class Tile, int Rows, int Vectors, bool InPlace, Element TC, Element TB>
+void multiply_tile(const TileTask<TC, TB>& task) {
   using T = typename Tile::Element;
   using Vector = typename Tile::Vector;
   constexpr int width = Vectors * Tile::lanes;
@@ -118,27 +120,27 @@ void multiply_tile(const TileTask<typename Tile::Element>& task) {
   }
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
-    T* c = task.c + i * task.c_row_stride;
+    TC* c = task.c + i * task.c_row_stride;
 #pragma GCC unroll 2
     for (int j = 0; j < Vectors; ++j) {
       Vector value = sums[i][j];
       Vector other;
       if (task.bias != nullptr) {
-        std::memcpy(&other, task.bias + j * Tile::lanes, sizeof other);
+        load_vector(other, task.bias + j * Tile::lanes);
         value += other;
       }
       if (task.accumulate) {
-        std::memcpy(&other, c + j * Tile::lanes, sizeof other);
+        load_vector(other, c + j * Tile::lanes);
         value = other + value;
       }
-      std::memcpy(c + j * Tile::lanes, &value, sizeof value);
+      store_vector(c + j * Tile::lanes, value);
     }
   }
 }
 
 /// Picks the kernel whose rows and vectors cover the task most tightly.
-template <class Tile, bool InPlace>
-void multiply_covering_tile(const TileTask<typename Tile::Element>& task) {
+template <class Tile, bool InPlace, Element TC, Element TB>
+void multiply_covering_tile(const TileTask<TC, TB>& task) {
   constexpr int half = Tile::half_rows;
   if (task.columns > Tile::half_columns) {
     if (task.rows > half) return multiply_tile<Tile, Tile::rows, 2, InPlace>(task);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Vectors of stored elements: loading widens 16-bit formats to what kernels compute in, storing
+// rounds them back. By reference: a vector wider than the processor's registers has no agreed way
+// to be passed.
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <fount/core/dtype.hpp>
+#include <fount/core/macros.hpp>
+
+namespace fount::ops {
+inline namespace FOUNT_CPU_NAMESPACE {
+namespace detail {
+
+/// Words of 16 and 32 bits, as many as a vector of floats has lanes.
+template <int Lanes>
+struct Words {
+  typedef std::uint16_t Short __attribute__((vector_size(2 * Lanes)));
+  typedef std::uint32_t Long __attribute__((vector_size(4 * Lanes)));
+};
+
+/// The elements from `from` on, as numbers to compute with.
+template <class Vector, Element S>
+[[gnu::always_inline]] inline void load_vector(Vector& out, const S* from) {
+  constexpr int lanes = static_cast<int>(sizeof(Vector) / sizeof(compute_t<S>));
+  if constexpr (std::is_same_v<S, compute_t<S>>) {
+    std::memcpy(&out, from, sizeof out);
+  } else if constexpr (std::is_same_v<S, bf16>) {
+    typename Words<lanes>::Short stored;
+    std::memcpy(&stored, from, sizeof stored);
+    const auto words = __builtin_convertvector(stored, typename Words<lanes>::Long) << 16U;
+    std::memcpy(&out, &words, sizeof out);
+  } else {
+    compute_t<S> values[lanes];
+    for (int i = 0; i < lanes; ++i) values[i] = value_of(from[i]);
+    std::memcpy(&out, values, sizeof out);
+  }
+}
+
+/// `values`, rounded to what the elements from `to` on are stored in.
+template <Element S, class Vector>
+[[gnu::always_inline]] inline void store_vector(S* to, const Vector& values) {
+  constexpr int lanes = static_cast<int>(sizeof(Vector) / sizeof(compute_t<S>));
+  if constexpr (std::is_same_v<S, compute_t<S>>) {
+    std::memcpy(to, &values, sizeof values);
+  } else if constexpr (std::is_same_v<S, bf16>) {
+    typename Words<lanes>::Long words;
+    std::memcpy(&words, &values, sizeof words);
+    // As the constructor of bf16 does: to nearest even, NaN stays NaN.
+    const auto is_nan = (words & 0x7fffffffU) > 0x7f800000U;
+    const auto nearest = (words + 0x7fffU + ((words >> 16U) & 1U)) >> 16U;
+    const auto nan = (words >> 16U) | 0x40U;
+    const typename Words<lanes>::Long result = is_nan ? nan : nearest;
+    const auto stored = __builtin_convertvector(result, typename Words<lanes>::Short);
+    std::memcpy(static_cast<void*>(to), &stored, sizeof stored);
+  } else {
+    compute_t<S> all[lanes];
+    std::memcpy(all, &values, sizeof all);
+    for (int i = 0; i < lanes; ++i) to[i] = static_cast<S>(all[i]);
+  }
+}
+
+/// to[i] = from[i] for `count` elements.
+template <Element S>
+[[gnu::always_inline]] inline void copy_values(compute_t<S>* __restrict to, const S* from,
+                                               std::int64_t count) {
+  if constexpr (std::is_same_v<S, compute_t<S>>) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(S));
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = value_of(from[i]);
+  }
+}
+
+}  // namespace detail
+}  // namespace FOUNT_CPU_NAMESPACE
+}  // namespace fount::ops
