@@ -102,7 +102,7 @@ def build_model(torch, name):
             for block in self.blocks:
                 x = block(x)
             logits = self.head(self.norm(x))
-            return functional.cross_entropy(logits.view(-1, vocabulary).float(), labels.view(-1))
+            return functional.cross_entropy(logits.view(-1, vocabulary).float(), labels.reshape(-1))
 
     return Gpt2()
 
