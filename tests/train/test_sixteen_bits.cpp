@@ -131,6 +131,23 @@ TEST_CASE("overflowing gradients halve the loss scale and move neither step nor 
   for (std::size_t i = 0; i < 30; ++i) CHECK(history.steps[i].lr == expected.steps[i].lr);
 }
 
+TEST_CASE("the loss scale goes on where it was", "[train][resume][16bit]") {
+  const TemporaryFolder folder;
+  write_tiny_data(folder / "data");
+  TrainOptions options = tiny_options(folder / "data", folder / "run");
+  options.stop_after = 5;
+  const std::atomic<bool> stop = false;
+  OverflowingModel first({.batch_size = options.batch_size, .dropout = true}, {1, 2});
+  Trainer(first, nullptr, options, {}, stop).run();
+  options.resume = "latest";
+  options.stop_after = 8;
+  OverflowingModel second({.batch_size = options.batch_size, .dropout = true}, {});
+  Trainer(second, nullptr, options, {}, stop).run();
+  const Json state = state_at(folder / "run", 8);
+  CHECK(state["loss_scale"] == Trainer::first_loss_scale / 4);
+  CHECK(state["steps_at_scale"] == 7);
+}
+
 TEST_CASE("gradients that overflow at every loss scale end the run", "[train][nonfinite][16bit]") {
   const TemporaryFolder folder;
   write_tiny_data(folder / "data");
