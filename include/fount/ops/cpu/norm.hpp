@@ -45,13 +45,16 @@ void layer_norm_row(const NormForward<A, W>& n, std::int64_t row) {
   A* __restrict out = n.out + row * C;
   const W* weight = n.weight;
   const W* bias = n.bias;
-  const auto scaled = [=](std::int64_t i) {
-    return (value_of(x[i]) - mean) * rstd * value_of(weight[i]);
-  };
+  // Each in one expression, so that the compiler may fuse multiplication and addition.
   if (bias != nullptr) {
-    for (std::int64_t i = 0; i < C; ++i) out[i] = static_cast<A>(scaled(i) + value_of(bias[i]));
+    for (std::int64_t i = 0; i < C; ++i) {
+      out[i] = static_cast<A>((value_of(x[i]) - mean) * rstd * value_of(weight[i]) +
+                              value_of(bias[i]));
+    }
   } else {
-    for (std::int64_t i = 0; i < C; ++i) out[i] = static_cast<A>(scaled(i));
+    for (std::int64_t i = 0; i < C; ++i) {
+      out[i] = static_cast<A>((value_of(x[i]) - mean) * rstd * value_of(weight[i]));
+    }
   }
 }
 
