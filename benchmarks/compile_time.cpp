@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the compiler takes, and how much memory, for what users compile: the light headers, and a
 // whole trainer, in the two parts of fount_add_trainer (the command line once for a project, a model
-// for each program) and by hand in one file. Next to each figure stands its budget. Seconds are the
-// processor's, so that what else runs on the machine disturbs them little.
+// for each program). Next to each figure stands its budget. Seconds are the processor's, so that what
+// else runs on the machine disturbs them little.
 // Usage: bench-compile-time
 
 #include <sys/resource.h>
@@ -97,7 +97,6 @@ int main() {
         {{"-O1", "-march=native"}, command_line}},
        40,
        2},
-      {"a trainer in one file", {{{"-O3", "-march=native"}, trainer}}, 0, 2},
   };
 
   const std::filesystem::path folder =
@@ -116,10 +115,9 @@ int main() {
       sum.peak_gib = std::max(sum.peak_gib, usage.peak_gib);
     }
     all_compiled = all_compiled && sum.compiled;
-    char budget[32] = "none";
-    if (c.budget_seconds > 0) std::snprintf(budget, sizeof budget, "%g", c.budget_seconds);
-    std::printf("%-30s %6.1f s (budget %s)   %5.2f GiB (budget %g)%s\n", c.name, sum.seconds, budget,
-                sum.peak_gib, c.budget_gib, sum.compiled ? "" : "   does not compile");
+    std::printf("%-30s %6.1f s (budget %g)   %5.2f GiB (budget %g)%s\n", c.name, sum.seconds,
+                c.budget_seconds, sum.peak_gib, c.budget_gib,
+                sum.compiled ? "" : "   does not compile");
   }
   std::filesystem::remove_all(folder);
   return all_compiled ? 0 : 1;
