@@ -119,7 +119,7 @@ TEST_CASE("overflowing gradients halve the loss scale and move neither step nor 
   const RunResult result = trainer.run();
   CHECK(result.step == 30);
   const Json state = state_at(folder / "run", 30);
-  CHECK(state["loss_scale"] == Trainer::first_loss_scale / 8);
+  CHECK(state["loss_scale"] == LossScale::first / 8);
   CHECK(state["steps_at_scale"] == 27);
   CHECK(state["attempts"] == 33);
   CHECK(state["skipped"] == 3);
@@ -144,7 +144,7 @@ TEST_CASE("the loss scale goes on where it was", "[train][resume][16bit]") {
   OverflowingModel second({.batch_size = options.batch_size, .dropout = true}, {});
   Trainer(second, nullptr, options, {}, stop).run();
   const Json state = state_at(folder / "run", 8);
-  CHECK(state["loss_scale"] == Trainer::first_loss_scale / 4);
+  CHECK(state["loss_scale"] == LossScale::first / 4);
   CHECK(state["steps_at_scale"] == 7);
 }
 

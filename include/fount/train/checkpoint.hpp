@@ -25,6 +25,7 @@
 #include <fount/io/json.hpp>
 #include <fount/io/paths.hpp>
 #include <fount/io/safetensors.hpp>
+#include <fount/train/loss_scale.hpp>
 #include <fount/train/model.hpp>
 #include <fount/version.hpp>
 
@@ -40,8 +41,7 @@ struct TrainerState {
   std::int64_t skipped_in_a_row = 0;
   double best_val_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = -1;
-  double loss_scale = 1;             // what losses are multiplied by, where 16-bit gradients want it
-  std::int64_t steps_at_scale = 0;   // updates applied since it last changed
+  LossScale loss_scale;  // 1 and unused unless the precision asks for one
 
   // What must be the same when a run goes on:
   std::string run_id;
@@ -70,8 +70,8 @@ inline Json to_json(const TrainerState& state) {
   json["best_val_loss"] =
       std::isfinite(state.best_val_loss) ? Json(state.best_val_loss) : Json(nullptr);
   json["best_step"] = state.best_step;
-  json["loss_scale"] = state.loss_scale;
-  json["steps_at_scale"] = state.steps_at_scale;
+  json["loss_scale"] = state.loss_scale.factor;
+  json["steps_at_scale"] = state.loss_scale.steps_at_scale;
   json["seed"] = to_hex(state.seed);
   json["data_hash"] = to_hex(state.data_hash);
   json["seq_len"] = state.seq_len;
@@ -106,12 +106,12 @@ inline TrainerState state_from_json(const Json& json, const std::string& where) 
   }
   state.best_step = json_integer(json, "best_step", where, -1, most);
   const Json& scale = json_member(json, "loss_scale", where);
-  state.loss_scale = scale.is_number() ? scale.get<double>() : 0;
-  if (!(state.loss_scale >= 1) || !std::isfinite(state.loss_scale)) {
+  state.loss_scale.factor = scale.is_number() ? scale.get<double>() : 0;
+  if (!(state.loss_scale.factor >= 1 && state.loss_scale.factor <= LossScale::largest)) {
     throw FileError::content(where, "loss_scale = " + scale.dump().substr(0, 40),
-                             "a number of at least 1", "use another checkpoint");
+                             "a number from 1 to 16777216", "use another checkpoint");
   }
-  state.steps_at_scale = json_integer(json, "steps_at_scale", where, 0, most);
+  state.loss_scale.steps_at_scale = json_integer(json, "steps_at_scale", where, 0, most);
   state.seed = json_hex(json, "seed", where);
   state.data_hash = json_hex(json, "data_hash", where);
   state.seq_len = static_cast<int>(

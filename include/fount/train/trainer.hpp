@@ -63,12 +63,6 @@ class Trainer {
  public:
   /// Steps in a row without a finite gradient after which the run gives up.
   static constexpr std::int64_t max_skipped_in_a_row = 10;
-  /// Loss scale of a run whose precision asks for one (Micikevicius et al. 2018,
-  /// https://arxiv.org/abs/1710.03740): halved when gradients overflow, doubled after this many
-  /// steps in which none did.
-  static constexpr double first_loss_scale = 65536;
-  static constexpr double largest_loss_scale = 16777216;
-  static constexpr std::int64_t steps_before_growth = 2000;
 
   /// @param generator for samples; null: none are made
   /// @param stop set by a signal handler: the run finishes its step, saves and returns
@@ -224,7 +218,7 @@ class Trainer {
         model_.round_master_weights();
         notes_.push_back("weights from '" + options_.init + "', everything else new");
       }
-      if (model_.precision().loss_scaling) state_.loss_scale = first_loss_scale;
+      if (model_.precision().loss_scaling) state_.loss_scale.factor = LossScale::first;
       state_.run_id = make_run_id();
       state_.seed = options_.seed;
       state_.data_hash = train_->list_hash();
@@ -341,7 +335,7 @@ class Trainer {
                      model_.inputs() + std::int64_t{b} * T, model_.labels() + std::int64_t{b} * T);
       }
       valid += count_valid();
-      loss_sum += model_.forward({.loss_scale = state_.loss_scale /
+      loss_sum += model_.forward({.loss_scale = state_.loss_scale.factor /
                                                 static_cast<double>(step_slots()),
                                   .dropout = static_cast<float>(options_.dropout),
                                   .seed = options_.seed,
@@ -354,7 +348,8 @@ class Trainer {
     // Gradients are those of sum * loss_scale / slots: one factor turns them into those of
     // sum / valid.
     const double weighting = valid > 0 ? static_cast<double>(step_slots()) /
-                                             static_cast<double>(valid) / state_.loss_scale
+                                             static_cast<double>(valid) /
+                                             state_.loss_scale.factor
                                        : 0.0;
     const double loss = valid > 0 ? loss_sum / static_cast<double>(valid) : 0.0;
     const double norm = model_.gradient_norm() * weighting;
@@ -363,10 +358,7 @@ class Trainer {
       return false;
     }
     state_.skipped_in_a_row = 0;
-    if (model_.precision().loss_scaling && ++state_.steps_at_scale >= steps_before_growth) {
-      state_.loss_scale = std::min(2 * state_.loss_scale, largest_loss_scale);
-      state_.steps_at_scale = 0;
-    }
+    if (model_.precision().loss_scaling) state_.loss_scale.applied();
     const double rate = schedule_.at(state_.step);
     model_.update({.optimizer = options_.optimizer,
                    .learning_rate = rate,
@@ -393,12 +385,10 @@ class Trainer {
     ++state_.skipped;
     char text[160];
     if (model_.precision().loss_scaling && valid > 0 && std::isfinite(loss) &&
-        state_.loss_scale > 1) {
+        state_.loss_scale.overflowed()) {
       // The usual way to find the largest scale whose gradients fit into 16 bits.
-      state_.loss_scale /= 2;
-      state_.steps_at_scale = 0;
       std::snprintf(text, sizeof text, "step %lld left out: gradients overflowed, loss scale now %g",
-                    static_cast<long long>(state_.step + 1), state_.loss_scale);
+                    static_cast<long long>(state_.step + 1), state_.loss_scale.factor);
       console_->note(text);
       return;
     }
