@@ -68,11 +68,11 @@ template <Element W, Element G, Element M>
 void adamw_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last,
                  const AdamWFactors<compute_t<W>> f) {
   using T = compute_t<W>;
-  constexpr std::int64_t width = 128;
+  constexpr std::int64_t width = update_width;
   const T rest1 = T(1) - f.beta1;
   const T rest2 = T(1) - f.beta2;
   for (std::int64_t begin = first; begin < last; begin += width) {
-    T mean[width], root[width], updated[width];
+    T mean[width], root[width];
     std::uint32_t words[2 * width];
     const std::int64_t size = std::min(last - begin, width);
     if (s.stochastic) {  // two words for each element: one for the weight, one for both moments
@@ -88,23 +88,12 @@ void adamw_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t las
       mean[j] = f.beta1 * value_of(m[j]) + rest1 * g;
       root[j] = f.beta2 * value_of(v[j]) + rest2 * g * g;
     }
-    detail::store_rounded(m, mean, size, for_moments, 16);
-    detail::store_rounded(v, root, size, for_moments, 0);
+    store_rounded(m, mean, size, for_moments, 16);
+    store_rounded(v, root, size, for_moments, 0);
     square_roots(root, size);
-    const auto update = [&](const auto* from) {
-      for (std::int64_t j = 0; j < size; ++j) {
-        updated[j] = f.keep * value_of(from[j]) -
-                     f.step_size * mean[j] / (root[j] * f.root_scale + f.eps);
-      }
-    };
-    if (s.master != nullptr) {
-      update(s.master + begin);
-      std::copy_n(updated, size, s.master + begin);
-      detail::store_rounded(s.weight + begin, updated, size, nullptr, 0);
-    } else {
-      update(s.weight + begin);
-      detail::store_rounded(s.weight + begin, updated, size, for_weight, 0);
-    }
+    update_weights(s, begin, size, for_weight, [&](std::int64_t j, T w) {
+      return f.keep * w - f.step_size * mean[j] / (root[j] * f.root_scale + f.eps);
+    });
   }
 }
 

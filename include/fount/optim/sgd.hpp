@@ -46,7 +46,7 @@ template <Element W, Element G, Element M>
 void sgd_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last, const Sgd& rule,
                const UpdateScalars& scalars) {
   using T = compute_t<W>;
-  constexpr std::int64_t width = 128;
+  constexpr std::int64_t width = update_width;
   const T momentum = static_cast<T>(rule.momentum);
   const T scale = static_cast<T>(scalars.gradient_scale);
   const T keep = static_cast<T>(1 - scalars.lr * scalars.weight_decay);
@@ -54,7 +54,7 @@ void sgd_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last,
   const T of_gradient = rule.nesterov ? lr : T(0);
   const T of_velocity = rule.nesterov ? lr * momentum : lr;
   for (std::int64_t begin = first; begin < last; begin += width) {
-    T velocity[width], updated[width];
+    T scaled[width], velocity[width];
     std::uint32_t words[width];
     const std::int64_t size = std::min(last - begin, width);
     if (s.stochastic) {
@@ -63,22 +63,14 @@ void sgd_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last,
     const std::uint32_t* const random = s.stochastic ? words : nullptr;
     const G* const gradient = s.gradient + begin;
     M* const moment = s.moments[0] + begin;
-    const auto update = [&](const auto* from) {
-      for (std::int64_t j = 0; j < size; ++j) {
-        const T g = value_of(gradient[j]) * scale;
-        velocity[j] = momentum * value_of(moment[j]) + g;
-        updated[j] = keep * value_of(from[j]) - (of_gradient * g + of_velocity * velocity[j]);
-      }
-    };
-    if (s.master != nullptr) {
-      update(s.master + begin);
-      std::copy_n(updated, size, s.master + begin);
-      detail::store_rounded(s.weight + begin, updated, size, nullptr, 0);
-    } else {
-      update(s.weight + begin);
-      detail::store_rounded(s.weight + begin, updated, size, random, 0);
+    for (std::int64_t j = 0; j < size; ++j) {
+      scaled[j] = value_of(gradient[j]) * scale;
+      velocity[j] = momentum * value_of(moment[j]) + scaled[j];
     }
-    detail::store_rounded(moment, velocity, size, random, 16);
+    update_weights(s, begin, size, random, [&](std::int64_t j, T w) {
+      return keep * w - (of_gradient * scaled[j] + of_velocity * velocity[j]);
+    });
+    store_rounded(moment, velocity, size, random, 16);
   }
 }
 

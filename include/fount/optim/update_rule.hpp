@@ -3,6 +3,7 @@
 // What an update rule is: given weights, gradients and its moments, one step in place. Which
 // tensors there are, which of them decay, and when a step is skipped is the driver's business.
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
@@ -56,6 +57,29 @@ template <Element S>
     }
   }
   for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<S>(values[j]);
+}
+
+/// Elements that a rule updates at a time, on the stack.
+inline constexpr std::int64_t update_width = 128;
+
+/// Replaces `count` weights from `begin` on, w by updated(j, w) for the j-th: the master weights where
+/// there are some, of which the weights are then a rounded copy.
+/// @param words for stochastic rounding, lower halves; or null
+template <Element W, Element G, Element M, class Updated>
+[[gnu::always_inline]] inline void update_weights(const Segment<W, G, M>& s, std::int64_t begin,
+                                                  std::int64_t count, const std::uint32_t* words,
+                                                  Updated updated) {
+  compute_t<W> values[update_width];
+  if (s.master != nullptr) {
+    compute_t<W>* const master = s.master + begin;
+    for (std::int64_t j = 0; j < count; ++j) values[j] = updated(j, master[j]);
+    std::copy_n(values, count, master);
+    store_rounded(s.weight + begin, values, count, nullptr, 0);
+  } else {
+    W* const weight = s.weight + begin;
+    for (std::int64_t j = 0; j < count; ++j) values[j] = updated(j, value_of(weight[j]));
+    store_rounded(weight, values, count, words, 0);
+  }
 }
 
 }  // namespace detail
