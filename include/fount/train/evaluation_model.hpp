@@ -27,9 +27,7 @@ class EvaluationModel {
     Committer committer(arena_.data(), arena_.size());
     MemoryPlan ignored;
     buffers_ = detail::inference_layout<C, E>(committer, shape, 0, ignored);
-    if constexpr (C.position == Position::rotary) {
-      ops::rotary_table(buffers_.batch.rotary_table, C.max_seq_len, C.head_dim(), C.rope_theta);
-    }
+    fill_tables(buffers_.batch);
   }
 
   const ModelConfig& config() const { return Model::config; }

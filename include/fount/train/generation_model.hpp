@@ -28,9 +28,7 @@ class GenerationModel final : public TokenGenerator {
     MemoryPlan ignored;
     buffers_ = detail::inference_layout<C, E>(committer, generation_shape<C>(), C.max_seq_len,
                                               ignored);
-    if constexpr (C.position == Position::rotary) {
-      ops::rotary_table(buffers_.batch.rotary_table, C.max_seq_len, C.head_dim(), C.rope_theta);
-    }
+    fill_tables(buffers_.batch);
   }
 
   const ModelConfig& config() const override { return Model::config; }

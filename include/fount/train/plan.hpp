@@ -96,6 +96,14 @@ struct BatchBuffers {
   typename E::Statistic* rotary_table = nullptr; // (max_seq_len, 2, D/2)
 };
 
+/// Fills what no batch changes: the rotary table, where positions are rotated.
+template <ModelConfig C, class E>
+void fill_tables(const BatchBuffers<C, E>& buffers) {
+  if constexpr (C.position == Position::rotary) {
+    ops::rotary_table(buffers.rotary_table, C.max_seq_len, C.head_dim(), C.rope_theta);
+  }
+}
+
 /// Memory of a training run.
 template <ModelConfig C, class E>
 struct TrainBuffers {

@@ -33,9 +33,7 @@ class TrainingModel : public TrainableModel {
     Committer committer(arena_.data(), arena_.size());
     MemoryPlan ignored;
     buffers_ = detail::train_layout<C, E>(committer, shape, ignored);
-    if constexpr (C.position == Position::rotary) {
-      ops::rotary_table(buffers_.batch.rotary_table, C.max_seq_len, C.head_dim(), C.rope_theta);
-    }
+    fill_tables(buffers_.batch);
   }
 
   const ModelConfig& config() const override { return Model::config; }
