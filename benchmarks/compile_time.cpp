@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the compiler takes, and how much memory, for what users compile: the light headers, and a
 // whole trainer, in the two parts of fount_add_trainer (the command line once for a project, a model
-// for each program). Next to each figure stands its budget. Seconds are the processor's, so that what
-// else runs on the machine disturbs them little.
+// for each program) and by hand in one file. Next to each figure stands its budget. Seconds are the
+// processor's, so that what else runs on the machine disturbs them little.
 // Usage: bench-compile-time
 
 #include <sys/resource.h>
@@ -97,6 +97,7 @@ int main() {
         {{"-O1", "-march=native"}, command_line}},
        40,
        2},
+      {"a trainer in one file", {{{"-O3", "-march=native"}, trainer}}, 40, 2},
   };
 
   const std::filesystem::path folder =
