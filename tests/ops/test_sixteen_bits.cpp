@@ -2,7 +2,8 @@
 // Ops on tensors of 16 bits. Every op computes in float, so on the same numbers it must give the
 // result of the float op, rounded once: bit for bit where it only multiplies and adds in a fixed
 // order; elsewhere the compiler may fuse other pairs in other types, and the error of one rounding
-// is allowed.
+// is allowed. Products of bf16 on processors that multiply pairs of them add in another order: their
+// float sums are near those of the float op, and what is stored is those sums rounded once.
 
 #include <fount/ops/activation.hpp>
 #include <fount/ops/attention.hpp>
@@ -14,7 +15,9 @@
 #include <fount/ops/rotary.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -95,8 +98,14 @@ TEMPLATE_TEST_CASE("products of 16-bit operands are those of their values, round
   for (const auto [m, n, k] : extents) {
     for (unsigned flags = 0; flags < 8; ++flags) {
       INFO(m << " x " << n << " x " << k << ", flags " << flags);
-      const Floats whole = product<float, float, float, S>(2, m, n, k, flags, false);
-      CHECK(same_bits(product<float, S, S, S>(2, m, n, k, flags, false), whole));
+      const Floats of_floats = product<float, float, float, S>(2, m, n, k, flags, false);
+      const Floats whole = product<float, S, S, S>(2, m, n, k, flags, false);
+      if constexpr (ops::detail::multiplies_pairs<S, S>) {
+        CHECK(distance(whole, of_floats) < 1e-6);
+      } else {
+        CHECK(same_bits(whole, of_floats));
+      }
+      CHECK(same_bits(product<float, S, S, S>(1, m, n, k, flags, false), whole));
       CHECK(same_bits(product<float, float, S, S>(1, m, n, k, flags, false), whole));
       CHECK(rounded(product<S, S, S, S>(1, m, n, k, flags, false), whole));
       CHECK(rounded(product<S, S, S, S>(3, m, n, k, flags, false), whole));
@@ -107,6 +116,66 @@ TEMPLATE_TEST_CASE("products of 16-bit operands are those of their values, round
       CHECK(rounded(product<S, S, S, S>(2, m, n, k, flags, true), sum));
     }
   }
+}
+
+TEST_CASE("a float operand beside one in bf16 counts as rounded where pairs are multiplied, and as it "
+          "is elsewhere", "[ops][matmul][16bit]") {
+  const Cpu cpu(2);
+  for (const auto [m, n, k] : extents) {
+    for (const bool transposed : {false, true}) {
+      INFO(m << " x " << n << " x " << k << ", " << transposed);
+      Floats a = random_vector<float>(m * k, 1);
+      const auto b = stored<bf16>(random_vector<float>(k * n, 2));
+      const auto run = [&] {
+        Floats c(static_cast<std::size_t>(m * n));
+        ops::matmul(cpu, ops::Matmul<float, float, bf16>{
+                             .m = m, .n = n, .k = k, .c = c.data(), .c_row_stride = n,
+                             .a = a.data(), .a_row_stride = transposed ? 1 : k,
+                             .a_col_stride = transposed ? m : 1,
+                             .b = b.data(), .b_row_stride = n});
+        return c;
+      };
+      const Floats found = run();
+      if constexpr (ops::detail::multiplies_pairs<float, bf16>) a = widened(stored<bf16>(a));
+      CHECK(same_bits(found, run()));
+      // As it is: products of neighbours differ in the last bits that only a float holds.
+      Floats c(static_cast<std::size_t>(m * n));
+      const Floats wide_b = widened(b);
+      ops::matmul(cpu, ops::Matmul<float>{
+                           .m = m, .n = n, .k = k, .c = c.data(), .c_row_stride = n,
+                           .a = a.data(), .a_row_stride = transposed ? 1 : k,
+                           .a_col_stride = transposed ? m : 1,
+                           .b = wide_b.data(), .b_row_stride = n});
+      CHECK(distance(found, c) < 1e-6);
+    }
+  }
+}
+
+TEST_CASE("infinities and NaN of bf16 operands reach exactly the sums they belong to",
+          "[ops][matmul][16bit]") {
+  const Cpu cpu(1);
+  for (const Count k : {1, 2, 31, 1600}) {
+    constexpr Count m = 17, n = 37;
+    Floats a(static_cast<std::size_t>(m * k), 1.0F);
+    a[static_cast<std::size_t>(3 * k + k - 1)] = std::numeric_limits<float>::infinity();
+    a[static_cast<std::size_t>(16 * k)] = std::numeric_limits<float>::quiet_NaN();
+    const auto narrow_a = stored<bf16>(a);
+    const auto b = stored<bf16>(Floats(static_cast<std::size_t>(n * k), 1.0F));
+    std::vector<bf16> c(static_cast<std::size_t>(m * n));
+    ops::matmul(cpu, ops::Matmul<bf16>{.m = m, .n = n, .k = k, .c = c.data(), .c_row_stride = n,
+                                       .a = narrow_a.data(), .a_row_stride = k,
+                                       .b = b.data(), .b_row_stride = 1, .b_col_stride = k});
+    for (Count i = 0; i < m; ++i) {
+      for (Count j = 0; j < n; ++j) {
+        const float found = value_of(c[static_cast<std::size_t>(i * n + j)]);
+        const bool right = i == 3    ? found == std::numeric_limits<float>::infinity()
+                           : i == 16 ? std::isnan(found)
+                                     : found == static_cast<float>(k);
+        if (!right) FAIL_CHECK("k " << k << ", row " << i << ", column " << j << ": " << found);
+      }
+    }
+  }
+  SUCCEED();
 }
 
 TEMPLATE_TEST_CASE("linear bias gradients of 16 bits are rounded once", "[ops][linear][16bit]",

@@ -238,7 +238,7 @@ inline int run_train(const Program& program, const Settings& given) {
   info.config = config_rows(options);
   for (int i = 0; i < 3; ++i) {  // another program may disturb one measurement, hardly all
     info.peak_flops = std::max(
-        info.peak_flops, measure_peak_flops(model->backend(), compute.precision.compute()));
+        info.peak_flops, measure_peak_flops(model->backend(), compute.precision.activation));
   }
   info.out = stdout;
   const char* const term = std::getenv("TERM");
@@ -459,7 +459,7 @@ inline int run_benchmark(const Program& program, const Settings& given) {
   constexpr int warm_up = 2;
   for (int step = 0; step < steps + warm_up; ++step) {
     // The peak is taken between the steps, so that both see the same machine.
-    peaks.push_back(measure_peak_flops(model->backend(), compute.precision.compute()));
+    peaks.push_back(measure_peak_flops(model->backend(), compute.precision.activation));
     const auto began = std::chrono::steady_clock::now();
     model->zero_gradients();
     model->forward({.loss_scale = 1.0 / static_cast<double>(model->shape().tokens())});

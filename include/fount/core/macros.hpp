@@ -11,7 +11,9 @@
 
 /// One inline namespace per instruction set, so that objects compiled for different ones can be
 /// linked into one program without sharing (and mixing up) the bodies of inline kernels.
-#if defined(__AVX512F__)
+#if defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#define FOUNT_CPU_NAMESPACE avx512_bf16
+#elif defined(__AVX512F__)
 #define FOUNT_CPU_NAMESPACE avx512
 #elif defined(__AVX2__) && defined(__FMA__)
 #define FOUNT_CPU_NAMESPACE avx2

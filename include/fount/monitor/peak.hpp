@@ -18,6 +18,10 @@
 #include <fount/core/error.hpp>
 #include <fount/core/macros.hpp>
 
+#if defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#include <immintrin.h>
+#endif
+
 namespace fount {
 
 namespace detail {
@@ -40,7 +44,7 @@ inline constexpr std::size_t peak_accumulators = 12;
 #endif
 
 /// `iterations` multiply-adds on every accumulator; the result keeps the compiler honest.
-template <Real T>
+template <Element T>
 [[gnu::noinline]] void run_multiply_adds(T* result, T factor, T summand, std::int64_t iterations) {
   typedef T Register __attribute__((vector_size(peak_register_bytes)));
   const auto run = [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -55,6 +59,28 @@ template <Real T>
   run(std::make_index_sequence<peak_accumulators>{});
 }
 
+#if defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+/// The same with products of pairs of bf16 that are added in float: two multiply-adds in each of the
+/// lanes. Sums grow from 0 by `factor` squared, twice.
+template <>
+[[gnu::noinline]] inline void run_multiply_adds<bf16>(bf16* result, bf16 factor, bf16,
+                                                      std::int64_t iterations) {
+  const auto run = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    __m512 sums[] = {_mm512_set1_ps(static_cast<float>(I))...};
+    const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_epi16(static_cast<short>(factor.bits)));
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      ((sums[I] = _mm512_dpbf16_ps(sums[I], pair, pair)), ...);
+    }
+    const __m512 total = (sums[I] + ...);
+    std::copy_n(reinterpret_cast<const bf16*>(&total), sizeof total / sizeof(bf16), result);
+  };
+  run(std::make_index_sequence<peak_accumulators>{});
+}
+inline constexpr bool has_bf16_products = true;
+#else
+inline constexpr bool has_bf16_products = false;
+#endif
+
 }  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace detail
 
@@ -63,14 +89,14 @@ inline namespace FOUNT_CPU_NAMESPACE {
 /// Floating-point operations a second that the threads of `backend` reach together in a loop of
 /// multiply-adds over registers; takes 50 to 100 ms. The median over many short pieces: other
 /// programs interrupt some of them, and a thread that is left alone at the end runs a few faster.
-template <Real T>
+template <Element T>
 double measure_peak_flops(const Cpu& backend) {
   using Clock = std::chrono::steady_clock;
   // Read at run time: constants would be folded. The sums approach summand / (1 - factor) = 1.
-  volatile T factor_source = T(0.96875);
-  volatile T summand_source = T(0.03125);
-  const T factor = factor_source;
-  const T summand = summand_source;
+  volatile float factor_source = 0.96875F;
+  volatile float summand_source = 0.03125F;
+  const auto factor = static_cast<T>(factor_source);
+  const auto summand = static_cast<T>(summand_source);
   const auto run_seconds = [&](int thread, std::int64_t iterations) {
     const auto start = Clock::now();
     detail::run_multiply_adds(reinterpret_cast<T*>(backend.workspace(thread)), factor, summand,
@@ -99,12 +125,20 @@ double measure_peak_flops(const Cpu& backend) {
   return flops_per_piece * threads / *middle;
 }
 
-/// @param dtype float32 or float64 @throws ConfigError for any other
+/// The peak for operands stored as `dtype`: in float for 16-bit formats, unless the instruction set
+/// multiplies bf16 itself. @throws ConfigError for DType::none
 inline double measure_peak_flops(const Cpu& backend, DType dtype) {
-  if (dtype == DType::float32) return measure_peak_flops<float>(backend);
-  if (dtype == DType::float64) return measure_peak_flops<double>(backend);
+  switch (dtype) {
+    case DType::bfloat16:
+      if constexpr (detail::has_bf16_products) return measure_peak_flops<bf16>(backend);
+      return measure_peak_flops<float>(backend);
+    case DType::float16:
+    case DType::float32: return measure_peak_flops<float>(backend);
+    case DType::float64: return measure_peak_flops<double>(backend);
+    case DType::none: break;
+  }
   throw ConfigError("measure_peak_flops: found element type " + std::string(name_of(dtype)) +
-                    ", expected float32 or float64; kernels compute in these");
+                    ", expected the type of some operands");
 }
 
 }  // namespace FOUNT_CPU_NAMESPACE

@@ -12,9 +12,11 @@
 #include <thread>
 #include <type_traits>
 
+#include <fount/backend/chunks.hpp>
 #include <fount/backend/cpu.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
+#include <fount/ops/cpu/matmul_bf16.hpp>
 #include <fount/ops/cpu/matmul_pack.hpp>
 #include <fount/ops/cpu/matmul_tile.hpp>
 #include <fount/ops/matmul.hpp>
@@ -27,7 +29,7 @@ namespace detail {
 inline constexpr Bytes packed_a_bytes = KiB(528);
 inline constexpr Bytes packed_b_bytes = Cpu::workspace_bytes_per_thread - packed_a_bytes;
 
-/// Steps along k that are summed in registers before C is touched again: 768 floats, a GPT-2 width
+/// Words along k that are summed in registers before C is touched again: 768 floats, a GPT-2 width
 /// in one go. Strips of B then live in the L2 cache, and that is near enough: 6.1 cycles a step of
 /// the 6 x 16 tile, of 6.0 at peak (AMD EPYC, Zen 3, g++ 12).
 inline constexpr Bytes depth_bytes = 3072;
@@ -35,12 +37,15 @@ inline constexpr Bytes depth_bytes = 3072;
 inline constexpr std::int64_t tiles_per_task = 12;
 /// Tasks to aim at: enough for threads of uneven speed to share.
 inline constexpr std::int64_t task_target = 24;
+/// Stages to aim at where B is larger than a cache: the strips of the first must be waited for, those
+/// of the others are packed meanwhile. Each stage packs A anew.
+inline constexpr std::int64_t stage_target = 3;
+inline constexpr Bytes small_b_bytes = MiB(1);
+/// Stages whose strips exist at a time: one that is read, one that is made, and one between them, so
+/// that nobody waits for the slowest thread.
+inline constexpr std::int64_t stage_slots = 3;
 /// Multiplications below which waking the other threads costs more than they give.
 inline constexpr std::int64_t serial_limit = 32768;
-
-constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
 
 /// The threads that work on one product: `count` of them from number `first`.
 struct Crew {
@@ -58,37 +63,30 @@ struct Crew {
   }
 };
 
-/// Work that must be finished before any of the tasks which share it goes on: whoever comes takes
-/// a part, then waits for the parts that others took. One fork and join fewer than two loops.
-class Preparation {
+/// Counts parts that threads finish, so that others can wait for a number of them.
+class Progress {
  public:
-  explicit Preparation(std::int64_t parts) : parts_(parts) {}
-
-  template <class Body>
-  void finish(Body&& body) {
-    for (std::int64_t part; (part = next_.fetch_add(1, std::memory_order_relaxed)) < parts_;) {
-      body(part);
-      done_.fetch_add(1, std::memory_order_release);
-    }
-    for (int turn = 0; done_.load(std::memory_order_acquire) < parts_; ++turn) {
+  void add_one() { done_.fetch_add(1, std::memory_order_release); }
+  void wait_for(std::int64_t count) const {
+    for (int turn = 0; done_.load(std::memory_order_acquire) < count; ++turn) {
       if (turn > 1000) std::this_thread::yield();  // its thread may be waiting for our processor
     }
   }
 
  private:
-  std::int64_t parts_;
-  std::atomic<std::int64_t> next_ = 0, done_ = 0;
+  std::atomic<std::int64_t> done_ = 0;
 };
 
 /// A block of sums in float, where C itself cannot hold what is not finished yet.
-inline constexpr std::int64_t wide_rows = 1092;  // a multiple of every tile's rows
-inline constexpr std::int64_t wide_columns = 480;
-inline constexpr Bytes wide_bytes = wide_rows * wide_columns * static_cast<Bytes>(sizeof(float));
+inline constexpr std::int64_t wide_sums_count = 512 * 1024;
+inline constexpr std::int64_t most_wide_rows = 1092;  // a multiple of every tile's rows
+inline constexpr Bytes wide_bytes = wide_sums_count * static_cast<Bytes>(sizeof(float));
 
 /// One product on its way through the blocks.
 template <class Tile, Element TC, Element TA, Element TB>
 class BlockedMatmul {
-  using T = typename Tile::Element;
+  using T = typename Tile::Sum;
+  using Word = typename Tile::Word;
   static_assert(std::is_same_v<compute_t<TC>, T> && std::is_same_v<compute_t<TA>, T> &&
                     std::is_same_v<compute_t<TB>, T>,
                 "matmul: double goes with double only");
@@ -96,10 +94,11 @@ class BlockedMatmul {
   // What a wide product has set aside its inner product must not use.
   static constexpr Bytes strips_bytes =
       packed_b_bytes - (std::is_same_v<TA, T> && std::is_same_v<TB, T> ? 0 : wide_bytes);
-  static constexpr std::int64_t max_depth = depth_bytes / static_cast<Bytes>(sizeof(T));
+  static constexpr std::int64_t max_words = depth_bytes / static_cast<Bytes>(sizeof(Word));
+  static constexpr std::int64_t max_depth = max_words * Tile::steps_per_word;
   // Somewhat more than is used: the transposing pack writes a little beyond its last strip.
-  static_assert((tiles_per_task * Tile::rows * max_depth + Tile::rows * Tile::lanes) *
-                        static_cast<Bytes>(sizeof(T)) <= packed_a_bytes,
+  static_assert((tiles_per_task * Tile::rows * max_words + Tile::rows * Tile::lanes) *
+                        static_cast<Bytes>(sizeof(Word)) <= packed_a_bytes,
                 "a task's block of A must fit its part of the workspace");
 
  public:
@@ -107,29 +106,20 @@ class BlockedMatmul {
       : crew_(crew),
         p_(problem),
         in_place_(can_read_in_place && problem.a_col_stride == 1),
-        all_tiles_(divide_up(problem.m, Tile::rows)),
-        all_strips_(divide_up(problem.n, Tile::columns)) {}
+        all_tiles_(num_chunks(problem.m, Tile::rows)),
+        all_strips_(num_chunks(problem.n, Tile::columns)) {}
 
   void run() {
     if (wide_sums && p_.k > max_depth) return run_wide();
-    // The only split that rounding can tell, and it depends on k alone.
-    const std::int64_t depth_blocks = divide_up(p_.k, max_depth);
-    const std::int64_t depth = std::min(p_.k, align_up(divide_up(p_.k, depth_blocks), 16));
-    for (k0_ = 0; k0_ < p_.k; k0_ += depth) {
-      depth_ = std::min(depth, p_.k - k0_);
-      const Bytes strip_bytes = depth_ * Tile::columns * static_cast<Bytes>(sizeof(T));
-      strips_per_thread_ = strips_bytes / strip_bytes / max_part * max_part;
-      const std::int64_t blocks = divide_up(all_strips_, strips_per_thread_ * crew_.count);
-      const std::int64_t strips = divide_up(all_strips_, blocks);
-      for (strip0_ = 0; strip0_ < all_strips_; strip0_ += strips) {
-        strips_ = std::min(strips, all_strips_ - strip0_);
-        run_block();
-      }
-    }
+    divide();
+    // Tasks are handed out in their order, so whatever a task waits for has been begun.
+    crew_.run(stages_ * tasks_, [&](std::int64_t task, int thread) {
+      run_task(task / tasks_, task % tasks_, thread);
+    });
   }
 
  private:
-  static constexpr bool can_read_in_place = Tile::reads_a_in_place && std::is_same_v<TA, T>;
+  static constexpr bool can_read_in_place = Tile::reads_a_in_place && std::is_same_v<TA, Word>;
 
   /// Sums that take several blocks of k grow in float, a block of C at a time.
   void run_wide() const {
@@ -139,10 +129,12 @@ class BlockedMatmul {
       // Behind the strips of the inner product, in the first workspace.
       T* const sums = reinterpret_cast<T*>(crew_.cpu.workspace(crew_.first) + packed_a_bytes +
                                            strips_bytes);
-      for (std::int64_t row = 0; row < p_.m; row += wide_rows) {
-        for (std::int64_t column = 0; column < p_.n; column += wide_columns) {
-          const std::int64_t rows = std::min(wide_rows, p_.m - row);
-          const std::int64_t columns = std::min(wide_columns, p_.n - column);
+      const std::int64_t most_rows = std::min(p_.m, most_wide_rows);
+      const std::int64_t most_columns = wide_sums_count / most_rows / Tile::columns * Tile::columns;
+      for (std::int64_t row = 0; row < p_.m; row += most_rows) {
+        for (std::int64_t column = 0; column < p_.n; column += most_columns) {
+          const std::int64_t rows = std::min(most_rows, p_.m - row);
+          const std::int64_t columns = std::min(most_columns, p_.n - column);
           const Matmul<T, TA, TB> block{.m = rows, .n = columns, .k = p_.k,
                                         .c = sums, .c_row_stride = columns,
                                         .a = p_.a + row * p_.a_row_stride,
@@ -153,7 +145,7 @@ class BlockedMatmul {
                                         .b_col_stride = p_.b_col_stride,
                                         .bias = p_.bias == nullptr ? nullptr : p_.bias + column};
           BlockedMatmul<Tile, T, TA, TB>(crew_, block).run();
-          crew_.run(divide_up(rows, 16), [&](std::int64_t piece, int) {
+          crew_.run(num_chunks(rows, 16), [&](std::int64_t piece, int) {
             for (std::int64_t i = piece * 16; i < std::min(rows, piece * 16 + 16); ++i) {
               TC* __restrict c = p_.c + (row + i) * p_.c_row_stride + column;
               const T* sum = sums + i * columns;
@@ -167,86 +159,199 @@ class BlockedMatmul {
     }
   }
 
-  /// Strips of B packed in one go; parts lie one behind the other in one thread's workspace.
-  static constexpr std::int64_t max_part = 4;
-
-  /// Packed strip number `strip` of the current block.
-  T* packed_strip(std::int64_t strip) const {
-    const auto thread = static_cast<int>(strip / strips_per_thread_);
-    std::byte* base = crew_.cpu.workspace(crew_.first + thread) + packed_a_bytes;
-    return reinterpret_cast<T*>(base) + strip % strips_per_thread_ * depth_ * Tile::columns;
-  }
-
-  /// Deals the current block out as a grid of tasks, which pack B together before they multiply.
+  /// Chooses the stages, each some strips of B over a block of k, and the grid of tasks in a stage.
   /// Where A must be packed the grid has few columns, because each column packs A anew.
-  void run_block() const {
+  void divide() {
+    // The only split that rounding can tell, and it depends on k alone.
+    depth_ = std::min(p_.k, align_up(num_chunks(p_.k, num_chunks(p_.k, max_depth)),
+                                     16 * Tile::steps_per_word));
+    const std::int64_t depth_blocks = num_chunks(p_.k, depth_);
+    strip_words_ = num_chunks(depth_, Tile::steps_per_word) * Tile::columns;
+    const Bytes strip_bytes = strip_words_ * static_cast<Bytes>(sizeof(Word));
+    strips_per_thread_ = strips_bytes / strip_bytes / stage_slots;
+    std::int64_t groups = num_chunks(all_strips_, strips_per_thread_ * crew_.count);
+    if (all_strips_ * depth_blocks * strip_bytes > small_b_bytes) {
+      const std::int64_t wanted = std::min(num_chunks(stage_target, depth_blocks), all_strips_ / 8);
+      groups = std::max(groups, wanted);
+    }
+    strips_ = num_chunks(all_strips_, groups);
+    groups_ = num_chunks(all_strips_, strips_);
+    stages_ = depth_blocks * groups_;
+
     const std::int64_t most_tiles = in_place_
         ? tiles_per_task
         // Strips of A are packed from runs of at least 24 rows: shorter ones waste cache lines.
-        : std::clamp(divide_up(all_tiles_, task_target), divide_up(24, Tile::rows),
+        : std::clamp(num_chunks(all_tiles_, task_target), num_chunks(24, Tile::rows),
                      tiles_per_task);
-    const std::int64_t grid_rows = divide_up(all_tiles_, most_tiles);
-    const std::int64_t tiles = divide_up(all_tiles_, grid_rows);
+    tiles_per_row_ = num_chunks(all_tiles_, num_chunks(all_tiles_, most_tiles));
+    const std::int64_t grid_rows = num_chunks(all_tiles_, tiles_per_row_);
     const std::int64_t narrowest = in_place_ ? 1 : 8;
-    const std::int64_t strips = std::max(divide_up(strips_, divide_up(task_target, grid_rows)),
-                                         std::min(strips_, narrowest));
-    const std::int64_t grid_columns = divide_up(strips_, strips);
-
-    const std::int64_t part = std::clamp<std::int64_t>(strips_ / 8, 1, max_part);
-    Preparation packing(divide_up(strips_, part));
-    crew_.run(grid_rows * grid_columns, [&](std::int64_t task, int thread) {
-      packing.finish([&](std::int64_t index) { pack_b(index * part, part); });
-      const std::int64_t tile = task / grid_columns * tiles;
-      const std::int64_t strip = task % grid_columns * strips;
-      multiply_block(thread, tile, std::min(all_tiles_, tile + tiles), strip,
-                     std::min(strips_, strip + strips));
-    });
+    strips_per_column_ =
+        std::max(num_chunks(strips_, num_chunks(task_target, grid_rows * stages_)),
+                 std::min(strips_, narrowest));
+    grid_columns_ = num_chunks(strips_, strips_per_column_);
+    tasks_ = grid_rows * grid_columns_;
+    // The last tasks of a stage only multiply, so that the next is packed before they end.
+    shares_ = std::max((tasks_ + 1) / 2, tasks_ - 2 * crew_.count);
   }
 
-  void pack_b(std::int64_t strip, std::int64_t count) const {
-    const std::int64_t column = (strip0_ + strip) * Tile::columns;
-    const StripSource<TB> from{p_.b + k0_ * p_.b_row_stride + column * p_.b_col_stride,
-                              p_.b_col_stride, p_.b_row_stride, 0, depth_};
+  struct Stage {
+    std::int64_t k0, depth, words;      // along k
+    std::int64_t first_strip, strips;
+  };
+  Stage stage_at(std::int64_t number) const {
+    const std::int64_t k0 = number / groups_ * depth_;
+    const std::int64_t depth = std::min(depth_, p_.k - k0);
+    const std::int64_t first = number % groups_ * strips_;
+    return {k0, depth, num_chunks(depth, Tile::steps_per_word), first,
+            std::min(strips_, all_strips_ - first)};
+  }
+
+  /// How often the parts of a stage's slot have been finished when those of this stage are.
+  static std::int64_t rounds(std::int64_t stage) { return stage / stage_slots + 1; }
+  void wait_until_finished(std::int64_t stage) {
+    finished_[stage % stage_slots].wait_for(rounds(stage) * tasks_);
+  }
+
+  /// Multiplies its tiles, while its share of the next stage's strips comes nearer; then packs that.
+  void run_task(std::int64_t number, std::int64_t task, int thread) {
+    const Stage stage = stage_at(number);
+    Progress& packed = packed_[number % stage_slots];
+    if (number == 0) {
+      const std::int64_t parts = std::max<std::int64_t>(tasks_, 4 * crew_.count);
+      for (std::int64_t part; (part = next_part_.fetch_add(1, std::memory_order_relaxed)) < parts;) {
+        pack_b(stage, 0, share_of(stage, part, parts));
+        first_packed_.add_one();
+      }
+      first_packed_.wait_for(parts);
+    } else {
+      // The first stage is not counted in the progress of its slot.
+      packed.wait_for((rounds(number) - (number % stage_slots == 0 ? 1 : 0)) * shares_);
+    }
+    if (number >= groups_) wait_until_finished(number - groups_);  // it wrote what this one adds to
+    const bool packs = task < shares_ && number + 1 < stages_;
+    const Stage next = packs ? stage_at(number + 1) : Stage{};
+    const Share share = packs ? share_of(next, task, shares_) : Share{};
+    multiply_block(stage, number, task, thread, packs ? region_of(next, share) : Region{});
+    finished_[number % stage_slots].add_one();
+    if (!packs) return;
+    if (number + 1 >= stage_slots) wait_until_finished(number + 1 - stage_slots);
+    pack_b(next, number + 1, share);
+    packed_[(number + 1) % stage_slots].add_one();
+  }
+
+  /// Packed strip number `strip` of a stage. They lie one behind the other in some thread's workspace.
+  Word* packed_strip(std::int64_t stage, std::int64_t strip) const {
+    const auto thread = static_cast<int>(strip / strips_per_thread_);
+    std::byte* base = crew_.cpu.workspace(crew_.first + thread) + packed_a_bytes;
+    return reinterpret_cast<Word*>(base) +
+           (stage % stage_slots * strips_per_thread_ + strip % strips_per_thread_) * strip_words_;
+  }
+
+  /// A part of a stage's strips: some of them whole, or some words of all of them, whichever is
+  /// consecutive in memory.
+  struct Share {
+    std::int64_t first_strip = 0, last_strip = 0;
+    std::int64_t first_word = 0, last_word = 0;
+  };
+  Share share_of(const Stage& stage, std::int64_t index, std::int64_t of) const {
+    if (p_.b_col_stride == 1) {
+      return {0, stage.strips, stage.words * index / of, stage.words * (index + 1) / of};
+    }
+    return {stage.strips * index / of, stage.strips * (index + 1) / of, 0, stage.words};
+  }
+
+  /// Rows in memory that a share is made from.
+  struct Region {
+    const TB* data = nullptr;
+    std::int64_t rows = 0, row_size = 0, row_stride = 0;  // in elements
+  };
+  Region region_of(const Stage& stage, const Share& share) const {
+    const std::int64_t column = (stage.first_strip + share.first_strip) * Tile::columns;
     const std::int64_t columns =
-        std::min({count * Tile::columns, (strips_ - strip) * Tile::columns, p_.n - column});
-    pack_strips<Tile, Tile::columns, Tile::half_columns>(packed_strip(strip), from, columns);
+        std::min((share.last_strip - share.first_strip) * Tile::columns, p_.n - column);
+    const std::int64_t k = stage.k0 + share.first_word * Tile::steps_per_word;
+    const std::int64_t depth = std::min(
+        (share.last_word - share.first_word) * Tile::steps_per_word, stage.k0 + stage.depth - k);
+    const TB* const data = p_.b + k * p_.b_row_stride + column * p_.b_col_stride;
+    if (p_.b_col_stride == 1) return {data, depth, columns, p_.b_row_stride};
+    if (p_.b_row_stride == 1) return {data, columns, depth, p_.b_col_stride};
+    return {};
   }
 
-  void pack_a(T* packed_a, std::int64_t first_tile, std::int64_t last_tile) const {
+  void pack_b(const Stage& stage, std::int64_t number, const Share& share) const {
+    const std::int64_t words = share.last_word - share.first_word;
+    if (words <= 0) return;
+    const std::int64_t k = stage.k0 + share.first_word * Tile::steps_per_word;
+    const std::int64_t depth =
+        std::min(words * Tile::steps_per_word, stage.k0 + stage.depth - k);
+    for (std::int64_t strip = share.first_strip; strip < share.last_strip;) {
+      // As many as lie side by side in one workspace.
+      const std::int64_t end = std::min(
+          share.last_strip, (strip / strips_per_thread_ + 1) * strips_per_thread_);
+      const std::int64_t column = (stage.first_strip + strip) * Tile::columns;
+      const StripSource<TB> from{p_.b + k * p_.b_row_stride + column * p_.b_col_stride,
+                                p_.b_col_stride, p_.b_row_stride, 0, depth};
+      pack_strips<Tile, Tile::columns, Tile::half_columns>(
+          packed_strip(number, strip), strip_words_ / Tile::columns, from,
+          std::min((end - strip) * Tile::columns, p_.n - column), share.first_word);
+      strip = end;
+    }
+  }
+
+  void pack_a(const Stage& stage, Word* packed_a, std::int64_t first_tile,
+              std::int64_t last_tile) const {
     const std::int64_t row = first_tile * Tile::rows;
-    const StripSource<TA> from{p_.a + row * p_.a_row_stride + k0_ * p_.a_col_stride,
-                              p_.a_row_stride, p_.a_col_stride, 0, depth_};
+    const StripSource<TA> from{p_.a + row * p_.a_row_stride + stage.k0 * p_.a_col_stride,
+                              p_.a_row_stride, p_.a_col_stride, 0, stage.depth};
     const std::int64_t rows = std::min(last_tile * Tile::rows, p_.m) - row;
-    pack_strips<Tile, Tile::rows, Tile::half_rows>(packed_a, from, rows);
+    pack_strips<Tile, Tile::rows, Tile::half_rows>(packed_a, stage.words, from, rows);
   }
 
-  void multiply_block(int thread, std::int64_t first_tile, std::int64_t last_tile,
-                      std::int64_t first_strip, std::int64_t last_strip) const {
-    T* packed_a = reinterpret_cast<T*>(crew_.cpu.workspace(thread));
-    if (!in_place_) pack_a(packed_a, first_tile, last_tile);
-    TileTask<TC, TB> task;
-    task.depth = depth_;
+  /// The tiles of one task. Meanwhile each call of the kernel fetches some rows of `ahead`.
+  void multiply_block(const Stage& stage, std::int64_t number, std::int64_t index, int thread,
+                      const Region& ahead) const {
+    const std::int64_t first_tile = index / grid_columns_ * tiles_per_row_;
+    const std::int64_t last_tile = std::min(all_tiles_, first_tile + tiles_per_row_);
+    const std::int64_t first_strip = index % grid_columns_ * strips_per_column_;
+    const std::int64_t last_strip = std::min(stage.strips, first_strip + strips_per_column_);
+    if (first_strip >= last_strip) return;
+    Word* packed_a = reinterpret_cast<Word*>(crew_.cpu.workspace(thread));
+    if (!in_place_) pack_a(stage, packed_a, first_tile, last_tile);
+    TileTask<Word, TC, TB> task;
+    task.depth = stage.words;
     task.a_row_stride = in_place_ ? p_.a_row_stride : 0;
     task.c_row_stride = p_.c_row_stride;
-    task.accumulate = p_.accumulate || k0_ > 0;
+    task.accumulate = p_.accumulate || stage.k0 > 0;
+    const std::int64_t calls = (last_strip - first_strip) * (last_tile - first_tile);
+    std::int64_t call = 0;
+    constexpr auto element = static_cast<Bytes>(sizeof(TB));
+    task.ahead.row_steps = num_chunks(ahead.row_size * element, Ahead::bytes_per_step);
+    task.ahead.row_stride = ahead.row_stride * element;
     for (std::int64_t s = first_strip; s < last_strip; ++s) {
-      const std::int64_t column = (strip0_ + s) * Tile::columns;
+      const std::int64_t column = (stage.first_strip + s) * Tile::columns;
       task.columns = static_cast<int>(std::min<std::int64_t>(Tile::columns, p_.n - column));
-      task.b = packed_strip(s);
-      task.bias = p_.bias != nullptr && k0_ == 0 ? p_.bias + column : nullptr;
+      task.b = packed_strip(number, s);
+      task.bias = p_.bias != nullptr && stage.k0 == 0 ? p_.bias + column : nullptr;
       for (std::int64_t t = first_tile; t < last_tile; ++t) {
         const std::int64_t row = t * Tile::rows;
         task.rows = static_cast<int>(std::min<std::int64_t>(Tile::rows, p_.m - row));
         task.c = p_.c + row * p_.c_row_stride + column;
+        const std::int64_t row_ahead = ahead.rows * call++ / calls;
+        task.ahead.address =
+            ahead.data == nullptr
+                ? reinterpret_cast<std::uintptr_t>(task.b)
+                : reinterpret_cast<std::uintptr_t>(ahead.data) +
+                      static_cast<std::uintptr_t>(row_ahead * task.ahead.row_stride);
         if constexpr (can_read_in_place) {
           if (in_place_) {
-            task.a = p_.a + row * p_.a_row_stride + k0_;
-            multiply_covering_tile<Tile, true>(task);
+            task.a = p_.a + row * p_.a_row_stride + stage.k0;
+            multiply_covering_tile<Tile, true, TC, TB>(task);
             continue;
           }
         }
-        task.a = packed_a + (row - first_tile * Tile::rows) * depth_;
-        multiply_covering_tile<Tile, false>(task);
+        task.a = packed_a + (row - first_tile * Tile::rows) * stage.words;
+        multiply_covering_tile<Tile, false, TC, TB>(task);
       }
     }
   }
@@ -255,8 +360,14 @@ class BlockedMatmul {
   const Matmul<TC, TA, TB>& p_;
   bool in_place_;
   std::int64_t all_tiles_, all_strips_;  // of C and B
-  std::int64_t k0_ = 0, depth_ = 0;      // the current block of k
-  std::int64_t strip0_ = 0, strips_ = 0, strips_per_thread_ = 0;  // and of B
+  std::int64_t depth_ = 0, strip_words_ = 0, strips_per_thread_ = 0;
+  std::int64_t stages_ = 0, groups_ = 0, strips_ = 0;  // stages in all, those of one block of k,
+                                                       // strips of one stage
+  std::int64_t tasks_ = 0, shares_ = 0, grid_columns_ = 0, tiles_per_row_ = 0, strips_per_column_ = 0;
+  // Of the stages that share a slot, all together.
+  Progress packed_[stage_slots], finished_[stage_slots];
+  std::atomic<std::int64_t> next_part_ = 0;
+  Progress first_packed_;
 };
 
 /// k == 0: the product is a sum of nothing.
@@ -297,12 +408,12 @@ void matmul(const Cpu& cpu, const Matmul<TC, TA, TB>& problem) {
   const double multiplications = static_cast<double>(problem.m) *
                                  static_cast<double>(problem.n) * static_cast<double>(problem.k);
   const int count = multiplications < detail::serial_limit ? 1 : cpu.threads();
-  detail::matmul_with<detail::NativeTile<compute_t<TC>>>(detail::Crew{cpu, 0, count}, problem);
+  detail::matmul_with<detail::TileFor<TA, TB>>(detail::Crew{cpu, 0, count}, problem);
 }
 
 template <Element TC, Element TA, Element TB>
 void matmul_in_task(const Cpu& cpu, int thread, const Matmul<TC, TA, TB>& problem) {
-  detail::matmul_with<detail::NativeTile<compute_t<TC>>>(detail::Crew{cpu, thread, 1}, problem);
+  detail::matmul_with<detail::TileFor<TA, TB>>(detail::Crew{cpu, thread, 1}, problem);
 }
 
 }  // namespace FOUNT_CPU_NAMESPACE

@@ -2,14 +2,15 @@
 #pragma once
 // Packing for the matrix multiplication: a strip of an operand, copied so that the kernel reads
 // it in one forward stream. Strips are (depth, width) with the width consecutive; what the operand
-// lacks to fill the width is zero or a repeated line, and never reaches C. Operands of 16 bits
-// become floats here, so that the kernel knows only the types it computes in.
+// lacks to fill the width is zero or a repeated line, and never reaches C. What an operand is stored
+// in becomes the tile's words here, so that the kernel knows nothing else.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
+#include <fount/backend/chunks.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/ops/cpu/shuffle.hpp>
@@ -52,24 +53,32 @@ inline void transpose(Vector (&square)[Lanes]) {
   }
 }
 
+/// How many of the steps along k that word number `word` stands for exist.
+template <class Tile>
+constexpr int steps_present(std::int64_t depth, std::int64_t word) {
+  constexpr std::int64_t steps = Tile::steps_per_word;
+  return static_cast<int>(std::min(steps, depth - word * steps));
+}
+
 /// For lines that are consecutive along k. Stores whole vectors in ascending order, so that what
 /// one step writes beyond `Width` the next puts right: up to one vector beyond the strip is lost.
 template <class Tile, int Width, Element S>
-void pack_transposed(typename Tile::Element* strip, const StripSource<S>& from) {
+void pack_transposed(typename Tile::Word* strip, const StripSource<S>& from) {
   constexpr int lanes = Tile::lanes;
+  constexpr int steps = Tile::steps_per_word;
   constexpr int squares = (Width + lanes - 1) / lanes;
   const S* lines[squares * lanes];
   for (int i = 0; i < squares * lanes; ++i) {
     lines[i] = from.data + std::min(i, from.lines - 1) * from.line_stride;
   }
-  std::int64_t k = 0;
-  for (; k + lanes <= from.depth; k += lanes) {
+  std::int64_t k = 0;  // in words
+  for (; (k + lanes) * steps <= from.depth; k += lanes) {
     typename Tile::Vector square[squares][lanes];
 #pragma GCC unroll 4
     for (int s = 0; s < squares; ++s) {
 #pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i) {
-        load_vector(square[s][i], lines[s * lanes + i] + k);
+        Tile::load_line(square[s][i], lines[s * lanes + i] + k * steps);
       }
       transpose(square[s]);
     }
@@ -81,56 +90,67 @@ void pack_transposed(typename Tile::Element* strip, const StripSource<S>& from) 
       }
     }
   }
-  for (; k < from.depth; ++k) {
-    for (int i = 0; i < Width; ++i) strip[k * Width + i] = value_of(lines[i][k]);
+  for (; k * steps < from.depth; ++k) {
+    const int present = steps_present<Tile>(from.depth, k);
+    for (int i = 0; i < Width; ++i) {
+      strip[k * Width + i] = Tile::load_word(lines[i] + k * steps, 1, present);
+    }
   }
 }
 
 /// Packs one strip; `Width` is that of the kernel which reads it.
 template <class Tile, int Width, Element S>
-void pack_strip(typename Tile::Element* strip, const StripSource<S>& from) {
-  using T = typename Tile::Element;
+void pack_strip(typename Tile::Word* strip, const StripSource<S>& from) {
+  using Word = typename Tile::Word;
+  constexpr std::int64_t steps = Tile::steps_per_word;
   if (from.depth_stride == 1) return pack_transposed<Tile, Width>(strip, from);
-  for (std::int64_t k = 0; k < from.depth; ++k) {
-    const S* source = from.data + k * from.depth_stride;
-    T* step = strip + k * Width;
-    for (int i = 0; i < from.lines; ++i) step[i] = value_of(source[i * from.line_stride]);
-    for (int i = from.lines; i < Width; ++i) step[i] = T(0);
+  for (std::int64_t k = 0; k * steps < from.depth; ++k) {
+    const S* source = from.data + k * steps * from.depth_stride;
+    const int present = steps_present<Tile>(from.depth, k);
+    Word* words = strip + k * Width;
+    for (int i = 0; i < from.lines; ++i) {
+      words[i] = Tile::load_word(source + i * from.line_stride, from.depth_stride, present);
+    }
+    for (int i = from.lines; i < Width; ++i) words[i] = Word(0);
   }
 }
 
 /// Packs `count` whole strips of neighbouring lines that are consecutive in memory, all strips
-/// one step of k at a time: reads then run along the lines, which is how memory likes it.
+/// one word of k at a time: reads then run along the lines, which is how memory likes it.
 template <class Tile, int Width, Element S>
-void pack_rows(typename Tile::Element* strips, const StripSource<S>& from, std::int64_t count) {
-  using T = typename Tile::Element;
-  const std::int64_t strip_stride = from.depth * Width;
-  for (std::int64_t k = 0; k < from.depth; ++k) {
-    const S* source = from.data + k * from.depth_stride;
-    T* step = strips + k * Width;
-    for (std::int64_t s = 0; s < count; ++s, source += Width, step += strip_stride) {
-      copy_values(step, source, Width);
+void pack_rows(typename Tile::Word* strips, std::int64_t strip_stride, const StripSource<S>& from,
+               std::int64_t count) {
+  constexpr std::int64_t steps = Tile::steps_per_word;
+  const std::int64_t depth = num_chunks(from.depth, steps);
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const S* source = from.data + k * steps * from.depth_stride;
+    const int present = steps_present<Tile>(from.depth, k);
+    auto* words = strips + k * Width;
+    for (std::int64_t s = 0; s < count; ++s, source += Width, words += strip_stride) {
+      Tile::template copy_words<Width>(words, source, from.depth_stride, present);
     }
   }
 }
 
-/// Packs the neighbouring strips that cover `lines` lines. All are Width wide but the last, which
-/// is HalfWidth wide where that is enough; `from.lines` is not used.
+/// Packs the neighbouring strips of `words` words that cover `lines` lines. All are Width wide but
+/// the last, which is HalfWidth wide where that is enough. What is packed may be a part of the
+/// strips, from `first_word` on; `from` is that part, and `from.lines` is not used.
 template <class Tile, int Width, int HalfWidth, Element S>
-void pack_strips(typename Tile::Element* strips, StripSource<S> from, std::int64_t lines) {
+void pack_strips(typename Tile::Word* strips, std::int64_t words, StripSource<S> from,
+                 std::int64_t lines, std::int64_t first_word = 0) {
   std::int64_t done = 0;
   if (from.line_stride == 1 && from.depth_stride != 1) {
     done = lines / Width;
-    pack_rows<Tile, Width>(strips, from, done);
+    pack_rows<Tile, Width>(strips + first_word * Width, words * Width, from, done);
     from.data += done * Width;
   }
   for (; done * Width < lines; ++done, from.data += Width * from.line_stride) {
-    auto* strip = strips + done * from.depth * Width;
+    auto* strip = strips + done * words * Width;
     from.lines = static_cast<int>(std::min<std::int64_t>(Width, lines - done * Width));
     if (from.lines > HalfWidth) {
-      pack_strip<Tile, Width>(strip, from);
+      pack_strip<Tile, Width>(strip + first_word * Width, from);
     } else {
-      pack_strip<Tile, HalfWidth>(strip, from);
+      pack_strip<Tile, HalfWidth>(strip + first_word * HalfWidth, from);
     }
   }
 }

@@ -19,8 +19,10 @@ namespace detail {
 /// The register tile of one instruction set: Rows rows of two vectors each.
 template <Real T, int VectorBytes, int Rows>
 struct MatmulTile {
-  using Element = T;
+  using Sum = T;
   typedef T Vector __attribute__((vector_size(VectorBytes)));
+  using Word = T;                          // what operands are packed in
+  static constexpr int steps_per_word = 1;  // along k
 
   static constexpr int lanes = VectorBytes / static_cast<int>(sizeof(T));
   static constexpr int rows = Rows;
@@ -30,6 +32,27 @@ struct MatmulTile {
   /// Rows of A that lie consecutive along k are read where they are while their pointers fit
   /// the general registers; taller tiles pack them.
   static constexpr bool reads_a_in_place = Rows <= 6;
+
+  [[gnu::always_inline]] static void multiply_add(Vector& sums, const Vector& b, Word a) {
+    sums += b * a;
+  }
+
+  // What packing makes words from. `present` steps along k are there, at most steps_per_word.
+
+  /// Words of one line that is consecutive along k.
+  template <Element S>
+  [[gnu::always_inline]] static void load_line(Vector& words, const S* from) {
+    load_vector(words, from);
+  }
+  template <Element S>
+  [[gnu::always_inline]] static Word load_word(const S* from, std::int64_t, int) {
+    return value_of(*from);
+  }
+  /// One word from each of `Width` lines that lie side by side.
+  template <int Width, Element S>
+  [[gnu::always_inline]] static void copy_words(Word* to, const S* from, std::int64_t, int) {
+    copy_values(to, from, Width);
+  }
 };
 
 // 14 x 2 sums + 2 of B + 1 of A fill the 32 registers of AVX-512, 6 x 2 + 3 the 16 of AVX2, and
@@ -42,24 +65,35 @@ template <Real T> using NativeTile = MatmulTile<T, 32, 6>;
 template <Real T> using NativeTile = MatmulTile<T, 16, 4>;
 #endif
 
+/// Memory that will be packed soon, fetched into the second-level cache while the arithmetic runs:
+/// rows of `row_steps` times `bytes_per_step` bytes, one step for each word along k. An address may
+/// lie beyond the operand: fetching ahead never faults.
+struct Ahead {
+  static constexpr std::int64_t bytes_per_step = 8;
+  std::uintptr_t address = 0;
+  std::int64_t row_steps = 0;  // 0: nothing to fetch
+  std::int64_t row_stride = 0;  // bytes
+};
+
 /// One tile of C and what it is made of. Sums beyond (rows, columns) are computed and dropped.
-template <Element TC, Element TB>
+template <class Word, Element TC, Element TB>
 struct TileTask {
-  using T = compute_t<TC>;
-  std::int64_t depth = 0;                     // steps along k
-  const T* a = nullptr;                       // packed (depth, Rows), or in place (rows, depth)
+  std::int64_t depth = 0;                     // words along k
+  const Word* a = nullptr;                    // packed (depth, Rows), or in place (rows, depth)
   std::int64_t a_row_stride = 0;              // in place only
-  const T* b = nullptr;                       // packed (depth, Vectors * lanes)
+  const Word* b = nullptr;                    // packed (depth, Vectors * lanes)
   TC* c = nullptr;                            // (rows, columns), any alignment
   std::int64_t c_row_stride = 0;
   const TB* bias = nullptr;                   // (columns) or absent
   bool accumulate = false;
   int rows = 0, columns = 0;
+  Ahead ahead = {};
 };
 
 /// Writes the part of a tile of sums that lies inside C.
-template <Element TC, Element TB>
-void store_edge(const TileTask<TC, TB>& task, const compute_t<TC>* sums, int sums_row_stride) {
+template <class Word, Element TC, Element TB>
+void store_edge(const TileTask<Word, TC, TB>& task, const compute_t<TC>* sums,
+                int sums_row_stride) {
   for (int i = 0; i < task.rows; ++i) {
     TC* c = task.c + i * task.c_row_stride;
     for (int j = 0; j < task.columns; ++j) {
@@ -72,36 +106,49 @@ void store_edge(const TileTask<TC, TB>& task, const compute_t<TC>* sums, int sum
 
 /// C = [C +] A * B [+ bias] for one tile of Rows rows and Vectors vectors.
 template <class Tile, int Rows, int Vectors, bool InPlace, Element TC, Element TB>
-void multiply_tile(const TileTask<TC, TB>& task) {
-  using T = typename Tile::Element;
+void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
+  using T = typename Tile::Sum;
+  using Word = typename Tile::Word;
   using Vector = typename Tile::Vector;
   constexpr int width = Vectors * Tile::lanes;
+  constexpr int words_ahead = 8;  // of B, on their way from the second-level cache to the first
 
   // Every loop over the tile is unrolled and vectors are copied one by one, never as an array:
   // otherwise g++ keeps the sums in memory, at a sixth of the speed.
   Vector sums[Rows][Vectors];
-  const T* a_rows[Rows];
+  const Word* a_rows[Rows];
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
     a_rows[i] = task.a + std::min(i, task.rows - 1) * task.a_row_stride;
-    __builtin_prefetch(task.c + std::min(i, task.rows - 1) * task.c_row_stride, 1);
+    const TC* c = task.c + std::min(i, task.rows - 1) * task.c_row_stride;
+    __builtin_prefetch(c, 1);
+    __builtin_prefetch(c + std::min(width, task.columns) - 1, 1);
 #pragma GCC unroll 2
     for (int j = 0; j < Vectors; ++j) sums[i][j] = Vector{};
   }
 
-  const T* a = task.a;
-  const T* b = task.b;
-  for (std::int64_t k = 0; k < task.depth; ++k, a += Rows, b += width) {
-    Vector b_vectors[Vectors];
+  const Word* a = task.a;
+  const Word* b = task.b;
+  std::uintptr_t ahead = task.ahead.address;
+  const std::int64_t row_steps = task.ahead.row_steps > 0 ? task.ahead.row_steps : task.depth;
+  for (std::int64_t k = 0; k < task.depth;) {
+    const std::int64_t end = std::min(task.depth, k + row_steps);
+    std::uintptr_t next = ahead;
+    ahead += static_cast<std::uintptr_t>(task.ahead.row_stride);
+    for (; k < end; ++k, a += Rows, b += width, next += Ahead::bytes_per_step) {
+      Vector b_vectors[Vectors];
+      __builtin_prefetch(reinterpret_cast<const void*>(next), 0, 2);
 #pragma GCC unroll 2
-    for (int j = 0; j < Vectors; ++j) {
-      std::memcpy(&b_vectors[j], b + j * Tile::lanes, sizeof b_vectors[j]);
-    }
+      for (int j = 0; j < Vectors; ++j) {
+        __builtin_prefetch(b + words_ahead * width + j * Tile::lanes);
+        std::memcpy(&b_vectors[j], b + j * Tile::lanes, sizeof b_vectors[j]);
+      }
 #pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) {
-      const T factor = InPlace ? a_rows[i][k] : a[i];
+      for (int i = 0; i < Rows; ++i) {
+        const Word factor = InPlace ? a_rows[i][k] : a[i];
 #pragma GCC unroll 2
-      for (int j = 0; j < Vectors; ++j) sums[i][j] += b_vectors[j] * factor;
+        for (int j = 0; j < Vectors; ++j) Tile::multiply_add(sums[i][j], b_vectors[j], factor);
+      }
     }
   }
 
@@ -140,14 +187,14 @@ void multiply_tile(const TileTask<TC, TB>& task) {
 
 /// Picks the kernel whose rows and vectors cover the task most tightly.
 template <class Tile, bool InPlace, Element TC, Element TB>
-void multiply_covering_tile(const TileTask<TC, TB>& task) {
+void multiply_covering_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   constexpr int half = Tile::half_rows;
   if (task.columns > Tile::half_columns) {
-    if (task.rows > half) return multiply_tile<Tile, Tile::rows, 2, InPlace>(task);
-    return multiply_tile<Tile, half, 2, InPlace>(task);
+    if (task.rows > half) return multiply_tile<Tile, Tile::rows, 2, InPlace, TC, TB>(task);
+    return multiply_tile<Tile, half, 2, InPlace, TC, TB>(task);
   }
-  if (task.rows > half) return multiply_tile<Tile, Tile::rows, 1, InPlace>(task);
-  return multiply_tile<Tile, half, 1, InPlace>(task);
+  if (task.rows > half) return multiply_tile<Tile, Tile::rows, 1, InPlace, TC, TB>(task);
+  return multiply_tile<Tile, half, 1, InPlace, TC, TB>(task);
 }
 
 }  // namespace detail
