@@ -73,6 +73,32 @@ TEST_CASE("with every label ignored the loss is 0 and all gradients are 0", "[tr
   CHECK(model.gradient_norm() == 0.0);
 }
 
+TEST_CASE("the first micro-batch of a step leaves nothing of the gradients before it",
+          "[train][step]") {
+  Model model({.batch_size = 1});
+  model.initialize(1);
+  const auto run = [&] {
+    model.zero_gradients();
+    for (const int sample : {7, 3}) {  // the second adds to the first
+      fill_row(model, 0, sample);
+      model.forward({.loss_scale = 1.0});
+      model.backward();
+    }
+    return gradients_of(model);
+  };
+  const auto first = run();
+  auto* const gradients = reinterpret_cast<double*>(model.gradients().data);
+  std::fill_n(gradients, first.size(), std::nan(""));
+  const auto second = run();
+  CHECK(first == second);
+  CHECK(std::isfinite(model.gradient_norm()));
+  model.zero_gradients();
+  fill_row(model, 0, 7);
+  model.forward({.loss_scale = 1.0});
+  model.backward();
+  CHECK(gradients_of(model) != first);
+}
+
 TEST_CASE("padding attends to nothing and receives nothing", "[train][step]") {
   Model model({.batch_size = 1});
   model.initialize(1);

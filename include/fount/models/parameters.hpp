@@ -24,6 +24,7 @@ struct Parameter {
   std::int64_t storage = 0;  // elements up to the next tensor, padding included
   nn::Initializer initializer = nn::Initializer::zeros;
   bool decay = false;
+  bool matmul = false;  // its gradient is a product, which the first micro-batch of a step overwrites
 
   /// Elements without padding; they are the first ones of the storage.
   std::int64_t elements() const { return (rows == 0 ? 1 : rows) * cols; }
@@ -57,7 +58,8 @@ struct ParameterLister {
   }
   void operator()(const nn::ParameterSpec& spec) {
     list.push_back({prefix + std::string(spec.name), local_prefix + std::string(spec.name), layer,
-                    spec.rows, spec.cols, offset, spec.storage(), spec.initializer, spec.decay});
+                    spec.rows, spec.cols, offset, spec.storage(), spec.initializer, spec.decay,
+                    spec.matmul});
     offset += spec.storage();
   }
 };

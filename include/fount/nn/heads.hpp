@@ -110,7 +110,7 @@ struct VocabularyProjection {
                                               .want_gradient = task.gradients != nullptr});
       if (task.gradients != nullptr) {
         backward(context, scratch, x, table, d_table, d_bias, d_hidden + first * C.hidden_size,
-                 rows);
+                 rows, !context.overwrites_gradients || first > 0);
       }
     }
     return ops::sum_rows(task.losses, N);
@@ -123,7 +123,7 @@ struct VocabularyProjection {
   static void backward(const Context<E>& context, const Scratch<E>& scratch,
                        const typename E::Activation* hidden, const typename E::Weight* table,
                        typename E::Gradient* d_table, typename E::Gradient* d_bias,
-                       typename E::Activation* d_hidden, std::int64_t rows) {
+                       typename E::Activation* d_hidden, std::int64_t rows, bool accumulate) {
     using S = typename E::Statistic;
     using A = typename E::Activation;
     constexpr std::int64_t width = C.hidden_size;
@@ -138,7 +138,7 @@ struct VocabularyProjection {
                                      .a = scratch.logits, .a_row_stride = 1,
                                      .a_col_stride = padded,
                                      .b = hidden, .b_row_stride = width,
-                                     .accumulate = true});
+                                     .accumulate = accumulate});
     if (d_bias != nullptr) {
       ops::linear_backward_bias(context.cpu(), d_bias, scratch.logits, rows, padded);
     }

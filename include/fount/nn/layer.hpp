@@ -55,7 +55,8 @@ struct ParameterSpec {
   std::int64_t padded_rows = 0;
   Initializer initializer = Initializer::zeros;
   bool decay = false;   // whether weight decay applies: matrices and embeddings only
-  bool matmul = false;  // whether every token is multiplied by it: counts for FLOPs
+  bool matmul = false;  // whether every token is multiplied by it: counts for FLOPs, and the gradient
+                        // is a product too, which may overwrite
 
   /// Elements of the model: padding not counted.
   constexpr std::int64_t elements() const { return (rows == 0 ? 1 : rows) * cols; }
@@ -121,6 +122,9 @@ struct Context {
   std::uint32_t step = 0;
   std::uint32_t micro_batch = 0;
   int layer = -1;  // -1: not inside a block
+  /// The first micro-batch of a step: gradients of the parameters whose ParameterSpec says matmul are
+  /// overwritten, whatever they hold. All others are added to.
+  bool overwrites_gradients = false;
 
   const KeyValueCache<E>* cache = nullptr;  // of this layer; null unless generating
   int past_len = 0;                         // tokens already in the cache

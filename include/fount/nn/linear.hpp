@@ -27,12 +27,14 @@ struct Linear {
                         HasBias ? parameters + bias_offset : nullptr, shape(context));
   }
 
-  /// Overwrites d_x (N, In) unless it is null; adds to the gradients.
+  /// Overwrites d_x (N, In) unless it is null; adds to the gradients, or overwrites that of the
+  /// weight as the context says.
   template <class E>
   static void backward(const Context<E>& context, const typename E::Weight* parameters,
                        typename E::Gradient* gradients, typename E::Activation* d_x,
                        const typename E::Activation* d_y, const typename E::Activation* x) {
-    ops::linear_backward_weight(context.cpu(), gradients, d_y, x, shape(context));
+    ops::linear_backward_weight(context.cpu(), gradients, d_y, x, shape(context),
+                                !context.overwrites_gradients);
     if constexpr (HasBias) {
       ops::linear_backward_bias(context.cpu(), gradients + bias_offset, d_y,
                                 context.shape.tokens(), Out);

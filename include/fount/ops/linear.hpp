@@ -49,16 +49,17 @@ void linear_backward_input(const Cpu& cpu, A* d_x, const A* d_y, const W* weight
                         .accumulate = accumulate});
 }
 
-/// d_weight += d_y^T x.
-/// @param[in,out] d_weight (out, in)   @param[in] d_y (rows, out)   @param[in] x (rows, in)
+/// d_weight = [d_weight +] d_y^T x.
+/// @param[in,out] d_weight (out, in), added to if `accumulate`, else overwritten whatever it holds
+/// @param[in] d_y (rows, out)   @param[in] x (rows, in)
 template <Element G, Element A>
 void linear_backward_weight(const Cpu& cpu, G* d_weight, const A* d_y, const A* x,
-                            const LinearShape& shape) {
+                            const LinearShape& shape, bool accumulate = true) {
   matmul<G, A, A>(cpu, {.m = shape.out, .n = shape.in, .k = shape.rows,
                         .c = d_weight, .c_row_stride = shape.in,
                         .a = d_y, .a_row_stride = 1, .a_col_stride = shape.out,
                         .b = x, .b_row_stride = shape.in,
-                        .accumulate = true});
+                        .accumulate = accumulate});
 }
 
 /// d_bias += the sum of the rows of d_y. Each sum is taken in blocks of rows that depend on

@@ -72,6 +72,8 @@ class TrainableModel {
   virtual void use_documents(bool use) = 0;
 
   virtual void initialize(std::uint64_t seed) = 0;
+  /// Starts the gradients of a step anew. Those of large matrices are not cleared here: the next
+  /// forward and backward overwrite them, and until then they hold those of the last step.
   virtual void zero_gradients() = 0;
   /// @return sum of the losses over the valid labels
   virtual double forward(const ForwardOptions& options) = 0;

@@ -66,7 +66,12 @@ class TrainingModel : public TrainableModel {
   }
 
   void zero_gradients() override {
-    ops::zero(cpu_, buffers_.gradients, Model::parameter_storage());
+    // Products overwrite theirs in the next micro-batch, all but the padding.
+    for (const Parameter& parameter : parameters_) {
+      const std::int64_t kept = parameter.matmul ? parameter.elements() : 0;
+      ops::zero(cpu_, buffers_.gradients + parameter.offset + kept, parameter.storage - kept);
+    }
+    first_micro_batch_ = true;
   }
 
   double forward(const ForwardOptions& options) override {
@@ -75,6 +80,7 @@ class TrainingModel : public TrainableModel {
     with.seed = options.seed;
     with.step = options.step;
     with.micro_batch = options.micro_batch;
+    with.overwrites_gradients = first_micro_batch_;
     last_ = with;
     return Model::template forward<E>(with, buffers_.weights, buffers_.gradients,
                                       buffers_.batch.saved, buffers_.batch.scratch, batch(),
@@ -84,6 +90,7 @@ class TrainingModel : public TrainableModel {
   void backward() override {
     Model::template backward<E>(last_, buffers_.weights, buffers_.gradients, buffers_.batch.saved,
                                 buffers_.batch.scratch, batch());
+    first_micro_batch_ = false;
   }
 
   double evaluate() override {
@@ -198,6 +205,7 @@ class TrainingModel : public TrainableModel {
   TrainBuffers<C, E> buffers_;
   nn::Context<E> last_;
   bool use_documents_ = false;
+  bool first_micro_batch_ = false;  // since the gradients were last zeroed
 };
 
 }  // namespace fount
