@@ -67,9 +67,31 @@ int main(int argc, char** argv) {
   endif()
 
   fount_compiled_app()
-  add_executable(${arg_NAME} "${source}")
+  fount_processor_check(check)
+  add_executable(${arg_NAME} "${source}" "${check}")
   target_link_libraries(${arg_NAME} PRIVATE fount_compiled_app)
   fount_program_settings(${arg_NAME})
+endfunction()
+
+# fount_processor_check(RESULT): a source for a program, which says on a processor that lacks the
+# instructions of FOUNT_MARCH what to do, before any other code of the program runs.
+function(fount_processor_check result)
+  set(source "${CMAKE_BINARY_DIR}/fount_processor_check.cpp")
+  file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [=[
+// Written by fount_add_trainer.
+#include <cerrno>
+#include <unistd.h>
+
+#include <fount/app/instruction_set.hpp>
+
+#if defined(__ELF__)
+// 101 is the first priority that is not the system's: initialisers of libraries come later.
+[[gnu::constructor(101)]] FOUNT_COMPILED_FOR_ANY_PROCESSOR static void check_processor() {
+  if (!fount::runs_on_this_processor(program_invocation_name)) _exit(1);
+}
+#endif
+]=])
+  set(${result} "${source}" PARENT_SCOPE)
 endfunction()
 
 # The command line of trainers, compiled once for all of a project: parsing, JSON, training loop and

@@ -14,7 +14,8 @@ namespace fount::ops {
 /// C(m, n) = [C +] A(m, k) * B(k, n) [+ bias(n)]. Strides count elements, so either operand may be
 /// stored transposed (row_stride 1) or be a block of a larger matrix. C must not overlap an input.
 /// Each may be stored in a format of its own: sums are taken in float (double for double), and
-/// rounded once, where they reach C.
+/// rounded once, where they reach C. Where the instruction set multiplies pairs of bf16 (AVX-512
+/// BF16), an operand in float beside one in bf16 is rounded to bf16 first.
 template <Element TC, Element TA = TC, Element TB = TA>
 struct Matmul {
   std::int64_t m = 0, n = 0, k = 0;
