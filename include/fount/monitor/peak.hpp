@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@
 #include <fount/core/error.hpp>
 #include <fount/core/macros.hpp>
 
-#if defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#if FOUNT_HAS_BF16_PRODUCTS
 #include <immintrin.h>
 #endif
 
@@ -59,7 +60,7 @@ template <Element T>
   run(std::make_index_sequence<peak_accumulators>{});
 }
 
-#if defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#if FOUNT_HAS_BF16_PRODUCTS
 /// The same with products of pairs of bf16 that are added in float: two multiply-adds in each of the
 /// lanes. Sums grow from 0 by `factor` squared, twice.
 template <>
@@ -76,9 +77,6 @@ template <>
   };
   run(std::make_index_sequence<peak_accumulators>{});
 }
-inline constexpr bool has_bf16_products = true;
-#else
-inline constexpr bool has_bf16_products = false;
 #endif
 
 }  // namespace FOUNT_CPU_NAMESPACE
@@ -130,8 +128,7 @@ double measure_peak_flops(const Cpu& backend) {
 inline double measure_peak_flops(const Cpu& backend, DType dtype) {
   switch (dtype) {
     case DType::bfloat16:
-      if constexpr (detail::has_bf16_products) return measure_peak_flops<bf16>(backend);
-      return measure_peak_flops<float>(backend);
+      return measure_peak_flops<std::conditional_t<FOUNT_HAS_BF16_PRODUCTS, bf16, float>>(backend);
     case DType::float16:
     case DType::float32: return measure_peak_flops<float>(backend);
     case DType::float64: return measure_peak_flops<double>(backend);

@@ -100,6 +100,9 @@ class BlockedMatmul {
   static_assert((tiles_per_task * Tile::rows * max_words + Tile::rows * Tile::lanes) *
                         static_cast<Bytes>(sizeof(Word)) <= packed_a_bytes,
                 "a task's block of A must fit its part of the workspace");
+  static_assert(stage_slots * max_words * Tile::columns * static_cast<Bytes>(sizeof(Word)) <=
+                    strips_bytes,
+                "one strip of every stage that exists must fit the workspace of one thread");
 
  public:
   BlockedMatmul(const Crew& crew, const Matmul<TC, TA, TB>& problem)

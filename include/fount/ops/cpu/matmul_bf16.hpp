@@ -6,7 +6,7 @@
 
 #include <fount/ops/cpu/matmul_tile.hpp>
 
-#if defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#if FOUNT_HAS_BF16_PRODUCTS
 #include <immintrin.h>
 #endif
 
@@ -14,7 +14,7 @@ namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
-#if defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#if FOUNT_HAS_BF16_PRODUCTS
 
 struct PairTile : MatmulTile<float, 64, 14> {
   using Word = std::uint32_t;  // the lower half comes first along k
