@@ -25,7 +25,8 @@ namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
-// A thread's workspace holds its block of A in front and a share of the packed strips of B behind.
+// A thread's workspace holds its block of A in front, then a share of the packed strips of B and of
+// the blocks of A that are kept.
 inline constexpr Bytes packed_a_bytes = KiB(528);
 inline constexpr Bytes packed_b_bytes = Cpu::workspace_bytes_per_thread - packed_a_bytes;
 
@@ -38,7 +39,8 @@ inline constexpr std::int64_t tiles_per_task = 12;
 /// Tasks to aim at: enough for threads of uneven speed to share.
 inline constexpr std::int64_t task_target = 24;
 /// Stages to aim at where B is larger than a cache: the strips of the first must be waited for, those
-/// of the others are packed meanwhile. Each stage packs A anew.
+/// of the others are packed meanwhile. Not asked for where B is the smaller operand, because where A is
+/// too large to be kept each stage packs it anew.
 inline constexpr std::int64_t stage_target = 3;
 inline constexpr Bytes small_b_bytes = MiB(1);
 /// Stages whose strips exist at a time: one that is read, one that is made, and one between them, so
@@ -169,17 +171,8 @@ class BlockedMatmul {
     depth_ = std::min(p_.k, align_up(num_chunks(p_.k, num_chunks(p_.k, max_depth)),
                                      16 * Tile::steps_per_word));
     const std::int64_t depth_blocks = num_chunks(p_.k, depth_);
-    strip_words_ = num_chunks(depth_, Tile::steps_per_word) * Tile::columns;
-    const Bytes strip_bytes = strip_words_ * static_cast<Bytes>(sizeof(Word));
-    strips_per_thread_ = strips_bytes / strip_bytes / stage_slots;
-    std::int64_t groups = num_chunks(all_strips_, strips_per_thread_ * crew_.count);
-    if (all_strips_ * depth_blocks * strip_bytes > small_b_bytes) {
-      const std::int64_t wanted = std::min(num_chunks(stage_target, depth_blocks), all_strips_ / 8);
-      groups = std::max(groups, wanted);
-    }
-    strips_ = num_chunks(all_strips_, groups);
-    groups_ = num_chunks(all_strips_, strips_);
-    stages_ = depth_blocks * groups_;
+    const std::int64_t words = num_chunks(depth_, Tile::steps_per_word);
+    strip_words_ = words * Tile::columns;
 
     const std::int64_t most_tiles = in_place_
         ? tiles_per_task
@@ -188,7 +181,28 @@ class BlockedMatmul {
                      tiles_per_task);
     tiles_per_row_ = num_chunks(all_tiles_, num_chunks(all_tiles_, most_tiles));
     const std::int64_t grid_rows = num_chunks(all_tiles_, tiles_per_row_);
-    const std::int64_t narrowest = in_place_ ? 1 : 8;
+
+    const Bytes strip_bytes = strip_words_ * static_cast<Bytes>(sizeof(Word));
+    std::int64_t groups = 1;
+    if (p_.n > p_.m && all_strips_ * depth_blocks * strip_bytes > small_b_bytes) {
+      groups = std::min(num_chunks(stage_target, depth_blocks), all_strips_ / 8);
+    }
+    strips_per_thread_ = strips_bytes / strip_bytes / stage_slots;
+    groups = std::max(groups, num_chunks(all_strips_, strips_per_thread_ * crew_.count));
+    // What packing a block writes beyond its end belongs to it.
+    a_block_words_ = tiles_per_row_ * Tile::rows * words + Tile::lanes;
+    a_blocks_per_thread_ = num_chunks(grid_rows, crew_.count);
+    const Bytes a_bytes = a_blocks_per_thread_ * a_block_words_ * static_cast<Bytes>(sizeof(Word));
+    keeps_a_ = !in_place_ && groups > 1 && a_bytes <= strips_bytes / 2;
+    if (keeps_a_) {
+      strips_per_thread_ = (strips_bytes - a_bytes) / strip_bytes / stage_slots;
+      groups = std::max(groups, num_chunks(all_strips_, strips_per_thread_ * crew_.count));
+    }
+    strips_ = num_chunks(all_strips_, groups);
+    groups_ = num_chunks(all_strips_, strips_);
+    stages_ = depth_blocks * groups_;
+
+    const std::int64_t narrowest = in_place_ ? 1 : keeps_a_ ? strips_ : 8;
     strips_per_column_ =
         std::max(num_chunks(strips_, num_chunks(task_target, grid_rows * stages_)),
                  std::min(strips_, narrowest));
@@ -232,6 +246,13 @@ class BlockedMatmul {
       packed.wait_for((rounds(number) - (number % stage_slots == 0 ? 1 : 0)) * shares_);
     }
     if (number >= groups_) wait_until_finished(number - groups_);  // it wrote what this one adds to
+    if (keeps_a_ && number > 0) {
+      if (number % groups_ != 0) {
+        kept_.wait_for((number / groups_ + 1) * tasks_);
+      } else {
+        wait_until_finished(number - 1);  // it reads what this one packs over
+      }
+    }
     const bool packs = task < shares_ && number + 1 < stages_;
     const Stage next = packs ? stage_at(number + 1) : Stage{};
     const Share share = packs ? share_of(next, task, shares_) : Share{};
@@ -249,6 +270,16 @@ class BlockedMatmul {
     std::byte* base = crew_.cpu.workspace(crew_.first + thread) + packed_a_bytes;
     return reinterpret_cast<Word*>(base) +
            (stage % stage_slots * strips_per_thread_ + strip % strips_per_thread_) * strip_words_;
+  }
+
+  /// Where a row of tasks finds its block of A: packed by every task for itself, or kept behind the
+  /// strips of B in some thread's workspace.
+  Word* packed_a(std::int64_t grid_row, int thread) const {
+    if (!keeps_a_) return reinterpret_cast<Word*>(crew_.cpu.workspace(thread));
+    const auto keeper = static_cast<int>(grid_row / a_blocks_per_thread_);
+    std::byte* base = crew_.cpu.workspace(crew_.first + keeper) + packed_a_bytes;
+    return reinterpret_cast<Word*>(base) + stage_slots * strips_per_thread_ * strip_words_ +
+           grid_row % a_blocks_per_thread_ * a_block_words_;
   }
 
   /// A part of a stage's strips: some of them whole, or some words of all of them, whichever is
@@ -302,25 +333,28 @@ class BlockedMatmul {
     }
   }
 
-  void pack_a(const Stage& stage, Word* packed_a, std::int64_t first_tile,
+  void pack_a(const Stage& stage, Word* block, std::int64_t first_tile,
               std::int64_t last_tile) const {
     const std::int64_t row = first_tile * Tile::rows;
     const StripSource<TA> from{p_.a + row * p_.a_row_stride + stage.k0 * p_.a_col_stride,
                               p_.a_row_stride, p_.a_col_stride, 0, stage.depth};
     const std::int64_t rows = std::min(last_tile * Tile::rows, p_.m) - row;
-    pack_strips<Tile, Tile::rows, Tile::half_rows>(packed_a, stage.words, from, rows);
+    pack_strips<Tile, Tile::rows, Tile::half_rows>(block, stage.words, from, rows);
   }
 
   /// The tiles of one task. Meanwhile each call of the kernel fetches some rows of `ahead`.
   void multiply_block(const Stage& stage, std::int64_t number, std::int64_t index, int thread,
-                      const Region& ahead) const {
+                      const Region& ahead) {
     const std::int64_t first_tile = index / grid_columns_ * tiles_per_row_;
     const std::int64_t last_tile = std::min(all_tiles_, first_tile + tiles_per_row_);
     const std::int64_t first_strip = index % grid_columns_ * strips_per_column_;
     const std::int64_t last_strip = std::min(stage.strips, first_strip + strips_per_column_);
     if (first_strip >= last_strip) return;
-    Word* packed_a = reinterpret_cast<Word*>(crew_.cpu.workspace(thread));
-    if (!in_place_) pack_a(stage, packed_a, first_tile, last_tile);
+    Word* const block = packed_a(index / grid_columns_, thread);
+    if (!in_place_ && !(keeps_a_ && number % groups_ != 0)) {
+      pack_a(stage, block, first_tile, last_tile);
+      if (keeps_a_) kept_.add_one();
+    }
     TileTask<Word, TC, TB> task;
     task.depth = stage.words;
     task.a_row_stride = in_place_ ? p_.a_row_stride : 0;
@@ -353,7 +387,7 @@ class BlockedMatmul {
             continue;
           }
         }
-        task.a = packed_a + (row - first_tile * Tile::rows) * stage.words;
+        task.a = block + (row - first_tile * Tile::rows) * stage.words;
         multiply_covering_tile<Tile, false, TC, TB>(task);
       }
     }
@@ -362,15 +396,17 @@ class BlockedMatmul {
   Crew crew_;
   const Matmul<TC, TA, TB>& p_;
   bool in_place_;
+  bool keeps_a_ = false;  // every stage of a block of k reads the strips of A that the first one packed
   std::int64_t all_tiles_, all_strips_;  // of C and B
   std::int64_t depth_ = 0, strip_words_ = 0, strips_per_thread_ = 0;
+  std::int64_t a_block_words_ = 0, a_blocks_per_thread_ = 0;
   std::int64_t stages_ = 0, groups_ = 0, strips_ = 0;  // stages in all, those of one block of k,
                                                        // strips of one stage
   std::int64_t tasks_ = 0, shares_ = 0, grid_columns_ = 0, tiles_per_row_ = 0, strips_per_column_ = 0;
   // Of the stages that share a slot, all together.
   Progress packed_[stage_slots], finished_[stage_slots];
   std::atomic<std::int64_t> next_part_ = 0;
-  Progress first_packed_;
+  Progress first_packed_, kept_;
 };
 
 /// k == 0: the product is a sum of nothing.
