@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fount/config/presets.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/train/generation_model.hpp>
 #include <fount/train/model.hpp>
 #include <fount/train/plan.hpp>
@@ -40,6 +41,8 @@ struct ModelEntry {
   std::vector<PlanEntry> plans;
   std::vector<ComputeEntry> computes;
 };
+
+inline namespace FOUNT_CPU_NAMESPACE {
 
 template <ModelConfig C, Precision P>
 PlanEntry plan_entry() {
@@ -80,4 +83,5 @@ ModelEntry model_entry(std::string_view name) {
   return entry;
 }
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount

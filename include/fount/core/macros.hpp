@@ -17,7 +17,17 @@
 #endif
 
 /// One inline namespace per instruction set, so that objects compiled for different ones can be
-/// linked into one program without sharing (and mixing up) the bodies of inline kernels.
+/// linked into one program. In it stands what computes: formulas, ops, layers, models, optimizers,
+/// plans. Outside stands what describes, holds or reports and is the same in every set:
+/// configurations, errors, memory, threads, files, the interfaces of train/model.hpp. So a program
+/// may ask the processor, take the ModelEntry of one object or another, and do the rest in one
+/// place.
+///
+/// Of what stands outside, and of templates of the standard library, the linker keeps the first
+/// body that it finds. Name objects for lower instruction sets before those for higher ones, or a
+/// processor may meet an instruction that it lacks. Objects that differ within a set (AVX2 for
+/// Haswell and for Zen 3) share all bodies: there, too, the lower one comes first.
+/// tests/instruction_sets does it.
 #if FOUNT_HAS_BF16_PRODUCTS
 #define FOUNT_CPU_NAMESPACE avx512_bf16
 #elif defined(__AVX512F__)

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fount/core/macros.hpp>
 #include <fount/core/random.hpp>
 #include <fount/nn/layer.hpp>
 
@@ -74,6 +75,8 @@ std::vector<Parameter> parameter_table() {
   return std::move(lister.list);
 }
 
+inline namespace FOUNT_CPU_NAMESPACE {
+
 /// Fills one tensor: normal(0, std), with the projections into the residual stream scaled down by
 /// sqrt(2 L) (Radford et al. 2019), zeros or ones. Padding stays zero.
 /// @param tensor_index the row of the table: the site of the random numbers
@@ -98,4 +101,5 @@ void initialize(T* values, const Parameter& parameter, std::uint32_t tensor_inde
   }
 }
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount

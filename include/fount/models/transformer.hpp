@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <fount/config/checks.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/nn/compose.hpp>
 #include <fount/nn/embedding.hpp>
 #include <fount/nn/feed_forward.hpp>
@@ -15,6 +16,7 @@
 #include <fount/nn/self_attention.hpp>
 
 namespace fount {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 /// One micro-batch as the model sees it; every pointer is (B, T).
 struct Batch {
@@ -221,4 +223,5 @@ struct Encoder : Transformer<C> {
                 "Encoder: needs Head::masked_language_model");
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount

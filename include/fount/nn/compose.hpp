@@ -9,10 +9,12 @@
 
 #include <fount/config/model_config.hpp>
 #include <fount/config/recipe.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/nn/norm_layer.hpp>
 #include <fount/ops/residual.hpp>
 
 namespace fount::nn {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 /// Buffers that every sublayer of a body shares.
 template <class E>
@@ -279,4 +281,5 @@ struct Repeat {
   }
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::nn

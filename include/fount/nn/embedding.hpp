@@ -6,11 +6,13 @@
 #include <type_traits>
 
 #include <fount/config/model_config.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/nn/norm_layer.hpp>
 #include <fount/ops/embedding.hpp>
 #include <fount/ops/residual.hpp>
 
 namespace fount::nn {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 template <ModelConfig C>
 struct Embedding {
@@ -133,4 +135,5 @@ struct Embedding {
   }
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::nn

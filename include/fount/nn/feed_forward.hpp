@@ -5,11 +5,13 @@
 // transformer", https://arxiv.org/abs/2002.05202).
 
 #include <fount/config/model_config.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/nn/linear.hpp>
 #include <fount/ops/activation.hpp>
 #include <fount/ops/residual.hpp>
 
 namespace fount::nn {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 template <ModelConfig C>
 struct FeedForward {
@@ -93,4 +95,5 @@ struct FeedForward {
   }
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::nn

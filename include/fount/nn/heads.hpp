@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <fount/config/model_config.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/core/math.hpp>
 #include <fount/nn/linear.hpp>
 #include <fount/nn/norm_layer.hpp>
@@ -16,6 +17,7 @@
 #include <fount/ops/linear.hpp>
 
 namespace fount::nn {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 /// What a head reads besides its own parameters, and what training adds to it.
 template <class E>
@@ -286,4 +288,5 @@ struct MaskedLanguageModelHead {
   }
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::nn

@@ -17,6 +17,7 @@
 
 #include <fount/backend/cpu.hpp>
 #include <fount/config/precision.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/core/random.hpp>
 
 namespace fount {
@@ -31,18 +32,6 @@ struct BatchShape {
 }  // namespace fount
 
 namespace fount::nn {
-
-/// The element types of a precision.
-template <Precision P>
-struct Elements {
-  static constexpr Precision precision = P;
-  using Weight = element_t<P.weight>;
-  using Gradient = element_t<P.gradient>;
-  using Moment = element_t<P.moment>;
-  using Activation = element_t<P.activation>;
-  /// Row statistics, rotary tables and losses: never 16-bit.
-  using Statistic = std::conditional_t<P.activation == DType::float64, double, float>;
-};
 
 enum class Initializer : std::uint8_t { normal, residual_normal, zeros, ones };
 
@@ -101,6 +90,20 @@ constexpr ParameterTotals parameter_totals() {
 template <class Layer>
 inline constexpr std::int64_t parameter_storage = parameter_totals<Layer>().storage;
 
+inline namespace FOUNT_CPU_NAMESPACE {
+
+/// The element types of a precision.
+template <Precision P>
+struct Elements {
+  static constexpr Precision precision = P;
+  using Weight = element_t<P.weight>;
+  using Gradient = element_t<P.gradient>;
+  using Moment = element_t<P.moment>;
+  using Activation = element_t<P.activation>;
+  /// Row statistics, rotary tables and losses: never 16-bit.
+  using Statistic = std::conditional_t<P.activation == DType::float64, double, float>;
+};
+
 /// Keys and values of earlier tokens, for one layer, when generating.
 template <class E>
 struct KeyValueCache {
@@ -146,4 +149,5 @@ struct Stream {
   const typename E::Activation* delta = nullptr;     // (B, T, C) or null
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::nn

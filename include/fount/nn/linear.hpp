@@ -3,10 +3,12 @@
 // Linear: y = x W^T + b with W stored [Out, In], the shape Hugging Face uses for nn.Linear. The
 // products themselves are in ops/linear.hpp.
 
+#include <fount/core/macros.hpp>
 #include <fount/nn/layer.hpp>
 #include <fount/ops/linear.hpp>
 
 namespace fount::nn {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 template <int In, int Out, bool HasBias, Initializer Init = Initializer::normal>
 struct Linear {
@@ -51,4 +53,5 @@ struct Linear {
   }
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::nn

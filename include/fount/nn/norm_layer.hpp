@@ -5,10 +5,12 @@
 // themselves are in ops/norm.hpp.
 
 #include <fount/config/model_config.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/nn/layer.hpp>
 #include <fount/ops/norm.hpp>
 
 namespace fount::nn {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 template <ModelConfig C>
 struct NormLayer {
@@ -106,4 +108,5 @@ struct NormLayer {
   }
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::nn

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <fount/config/model_config.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/nn/linear.hpp>
 #include <fount/ops/attention.hpp>
 #include <fount/ops/norm.hpp>
@@ -15,6 +16,7 @@
 #include <fount/ops/rotary.hpp>
 
 namespace fount::nn {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 template <ModelConfig C>
 struct SelfAttention {
@@ -249,4 +251,5 @@ struct SelfAttention {
   }
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::nn

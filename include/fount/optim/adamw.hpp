@@ -13,18 +13,15 @@
 #include <fount/optim/update_rule.hpp>
 
 namespace fount::optim {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 struct AdamW;
-
-inline namespace FOUNT_CPU_NAMESPACE {
 
 /// One step for `count` parameters, in one pass over the four buffers, or five with master weights.
 /// @param[in,out] weight, master, m, v (count)   @param[in] gradient (count)
 template <Element W, Element G, Element M>
 void adamw_update(const Cpu& cpu, const Segment<W, G, M>& segment, const AdamW& rule,
                   const UpdateScalars& scalars);
-
-}  // namespace FOUNT_CPU_NAMESPACE
 
 /// With g the scaled gradient: m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
 /// w = w (1 - lr * weight_decay) - lr * (m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) +
@@ -45,7 +42,6 @@ struct AdamW {
 
 static_assert(UpdateRule<AdamW>);
 
-inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
 /// The factors of a step, in the type of the loop.

@@ -10,17 +10,14 @@
 #include <fount/optim/update_rule.hpp>
 
 namespace fount::optim {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 struct Sgd;
-
-inline namespace FOUNT_CPU_NAMESPACE {
 
 /// One step for `count` parameters.   @param[in,out] weight, master, velocity (count)
 template <Element W, Element G, Element M>
 void sgd_update(const Cpu& cpu, const Segment<W, G, M>& segment, const Sgd& rule,
                 const UpdateScalars& scalars);
-
-}  // namespace FOUNT_CPU_NAMESPACE
 
 /// With g the scaled gradient: velocity = momentum * velocity + g,
 /// w = w (1 - lr * weight_decay) - lr * (nesterov ? g + momentum * velocity : velocity).
@@ -39,7 +36,6 @@ struct Sgd {
 
 static_assert(UpdateRule<Sgd>);
 
-inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
 template <Element W, Element G, Element M>

@@ -14,6 +14,7 @@
 #include <fount/core/random.hpp>
 
 namespace fount::optim {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 /// A run of parameters that are updated alike. W, G and M are what weights, gradients and moments
 /// are stored in; the arithmetic is in float (double for double).
@@ -39,7 +40,6 @@ struct UpdateScalars {
   std::int64_t step = 1;      // updates applied, this one included: 1 for the first
 };
 
-inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
 /// Rounds a block of results to what they are stored in: to nearest, or stochastically with the upper
@@ -83,7 +83,6 @@ template <Element W, Element G, Element M, class Updated>
 }
 
 }  // namespace detail
-}  // namespace FOUNT_CPU_NAMESPACE
 
 /// A rule with moments and an `apply` over a segment, for every element type.
 template <class R>
@@ -94,4 +93,5 @@ concept UpdateRule = requires(const R& rule, const Cpu& cpu, const UpdateScalars
   rule.apply(cpu, Segment<double>{}, scalars);
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount::optim

@@ -5,9 +5,11 @@
 
 #include <vector>
 
+#include <fount/core/macros.hpp>
 #include <fount/train/model.hpp>
 
 namespace fount {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 template <ModelConfig C, Precision P>
 class EvaluationModel {
@@ -71,4 +73,5 @@ class EvaluationModel {
   bool use_documents_ = false;
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount

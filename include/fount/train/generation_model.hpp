@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <fount/core/macros.hpp>
 #include <fount/train/model.hpp>
 
 namespace fount {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 template <ModelConfig C, Precision P>
 class GenerationModel final : public TokenGenerator {
@@ -93,4 +95,5 @@ class GenerationModel final : public TokenGenerator {
   int length_ = 0;
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount

@@ -13,6 +13,7 @@
 #include <fount/config/recipe.hpp>
 #include <fount/core/arena.hpp>
 #include <fount/core/error.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/models/transformer.hpp>
 #include <fount/ops/rotary.hpp>
 #include <fount/optim/clip.hpp>
@@ -84,6 +85,8 @@ struct MemoryPlan {
   }
 };
 
+inline namespace FOUNT_CPU_NAMESPACE {
+
 /// Memory of one batch on its way through the model.
 template <ModelConfig C, class E>
 struct BatchBuffers {
@@ -124,7 +127,10 @@ struct InferenceBuffers {
   typename E::Statistic* logits = nullptr;  // (B, padded_vocab_size), generation only
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
+
 namespace detail {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 constexpr std::int64_t shard(std::int64_t count, const RunShape& shape, int stage) {
   return shape.zero_stage >= stage ? (count + shape.world_size - 1) / shape.world_size : count;
@@ -200,7 +206,10 @@ constexpr InferenceBuffers<C, E> inference_layout(Layout& layout, const RunShape
   return buffers;
 }
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace detail
+
+inline namespace FOUNT_CPU_NAMESPACE {
 
 /// Tokens that generation feeds at once when it reads a prompt.
 inline constexpr int prefill_tokens = 64;
@@ -238,4 +247,5 @@ constexpr MemoryPlan generate_plan(int batch_size = 1) {
   return plan;
 }
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include <fount/backend/chunks.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/optim/adamw.hpp>
 #include <fount/optim/clip.hpp>
 #include <fount/optim/sgd.hpp>
 #include <fount/train/model.hpp>
 
 namespace fount {
+inline namespace FOUNT_CPU_NAMESPACE {
 
 template <ModelConfig C, Precision P>
 class TrainingModel : public TrainableModel {
@@ -208,4 +210,5 @@ class TrainingModel : public TrainableModel {
   bool first_micro_batch_ = false;  // since the gradients were last zeroed
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount
