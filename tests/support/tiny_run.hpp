@@ -11,7 +11,6 @@
 
 #include <fount/core/random.hpp>
 #include <fount/data/shards.hpp>
-#include <fount/train/generation_model.hpp>
 #include <fount/train/trainer.hpp>
 #include <fount/train/training_model.hpp>
 
@@ -67,14 +66,14 @@ std::vector<std::byte> train_weights(const TrainOptions& options, RunResult* res
                              .seq_len = options.seq_len,
                              .recompute = options.recompute,
                              .dropout = options.dropout > 0,
+                             .samples = true,
                              .optimizer = options.optimizer},
                             options.threads);
-  GenerationModel<C, P> generator(options.threads);
   const std::atomic<bool> stop = false;
   RunInfo info;
   info.model_name = "tiny";
   info.program = "tiny";
-  Trainer trainer(model, &generator, options, info, stop);
+  Trainer trainer(model, options, info, stop);
   const RunResult outcome = trainer.run();
   if (result != nullptr) *result = outcome;
   const ParameterBuffer weights = model.weights();

@@ -97,7 +97,7 @@ TEST_CASE("no step after the second allocates, metrics and log lines included",
       INFO(threads << " threads, recompute " << name_of(recompute));
       WatchedModel model({.batch_size = 2, .recompute = recompute, .dropout = true}, threads);
       const std::atomic<bool> stop = false;
-      Trainer trainer(model, nullptr, options, RunInfo{}, stop);
+      Trainer trainer(model, options, RunInfo{}, stop);
       trainer.run();
       REQUIRE(model.steps == 30);
       CHECK(model.counts[29] - model.counts[2] == 0);

@@ -82,7 +82,7 @@ int check_preset() {
   static constexpr ModelConfig C = presets::all[I].model;
   using E = nn::Elements<P>;
   INFO(presets::all[I].name << ", " << name_of(P));
-  constexpr RunShape shape = {.batch_size = 2};
+  constexpr RunShape shape = {.batch_size = 2, .samples = true};
   const bool trains = fills(train_plan<C, P>(shape), "training",
                             [&](Committer& committer, MemoryPlan& plan) {
                               detail::train_layout<C, E>(committer, shape, plan);
@@ -135,13 +135,16 @@ TEST_CASE("the plan gives the known static memory of the named sizes for every Z
 TEST_CASE("planned bytes are allocated bytes", "[train][plan]") {
   for (const Recompute recompute : {Recompute::none, Recompute::block}) {
     for (const bool dropout : {false, true}) {
-      for (const Optimizer optimizer : {Optimizer::adamw, Optimizer::sgd}) {
-        check_allocations<tiny>({.batch_size = 3, .seq_len = 7, .recompute = recompute,
-                                 .dropout = dropout, .optimizer = optimizer});
+      for (const bool samples : {false, true}) {
+        for (const Optimizer optimizer : {Optimizer::adamw, Optimizer::sgd}) {
+          check_allocations<tiny>({.batch_size = 3, .seq_len = 7, .recompute = recompute,
+                                   .dropout = dropout, .samples = samples, .optimizer = optimizer});
+        }
       }
     }
   }
   check_allocations<tiny>({.batch_size = 1, .seq_len = 1});
+  check_allocations<tiny>({.batch_size = 1, .seq_len = 1, .samples = true});
   check_allocations<tiny, bf16_mixed>({.batch_size = 3, .seq_len = 7, .dropout = true});
   check_allocations<tiny, bf16_lean>({.batch_size = 3, .seq_len = 7});
   check_allocations<presets::shakespeare_char>({.batch_size = 12});
@@ -179,6 +182,27 @@ TEST_CASE("an evaluation model gives the loss of the training model", "[train][p
   CHECK(evaluation.evaluate() == training.evaluate());
   CHECK(evaluation.evaluate() != together);
   CHECK(evaluation.allocated_bytes() < training.allocated_bytes() / 3);
+}
+
+TEST_CASE("drawing samples while training takes no second set of weights", "[train][plan]") {
+  // One GPT-2 sequence leaves room enough; one of a token lacks the cache and one block's buffers.
+  constexpr auto plan = [](int seq_len, bool samples) {
+    return train_plan<presets::gpt2_124m, fp32>({.seq_len = seq_len, .samples = samples});
+  };
+  STATIC_REQUIRE(plan(1024, true).total() == plan(1024, false).total());
+  constexpr MemoryPlan alone = generate_plan<presets::gpt2_124m, fp32>();
+  STATIC_REQUIRE(plan(1, true).bytes_of("samples") > 0);
+  STATIC_REQUIRE(plan(1, true).total() - plan(1, false).total() ==
+                 plan(1, true).bytes_of("samples"));
+  STATIC_REQUIRE(plan(1, true).bytes_of("samples") < alone.total() - alone.model());
+  STATIC_REQUIRE(train_plan<presets::gpt_1_3b, bf16_lean>(
+                     {.recompute = Recompute::block, .samples = true}).total() < GiB(11));
+
+  TrainingModel<tiny, fp32> training({.batch_size = 2, .samples = true});
+  REQUIRE(training.generator() != nullptr);
+  CHECK(training.generator()->weights().data == training.weights().data);
+  CHECK(training.generator()->weights().bytes == training.weights().bytes);
+  CHECK(TrainingModel<tiny, fp32>({.batch_size = 2}).generator() == nullptr);
 }
 
 TEST_CASE("a layout that takes more than was planned is refused", "[train][plan]") {

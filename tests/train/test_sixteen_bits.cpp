@@ -115,7 +115,7 @@ TEST_CASE("overflowing gradients halve the loss scale and move neither step nor 
   const TrainOptions options = tiny_options(folder / "data", folder / "run");
   OverflowingModel model({.batch_size = options.batch_size, .dropout = true}, {0, 4, 5});
   const std::atomic<bool> stop = false;
-  Trainer trainer(model, nullptr, options, {}, stop);
+  Trainer trainer(model, options, {}, stop);
   const RunResult result = trainer.run();
   CHECK(result.step == 30);
   const Json state = state_at(folder / "run", 30);
@@ -138,11 +138,11 @@ TEST_CASE("the loss scale goes on where it was", "[train][resume][16bit]") {
   options.stop_after = 5;
   const std::atomic<bool> stop = false;
   OverflowingModel first({.batch_size = options.batch_size, .dropout = true}, {1, 2});
-  Trainer(first, nullptr, options, {}, stop).run();
+  Trainer(first, options, {}, stop).run();
   options.resume = "latest";
   options.stop_after = 8;
   OverflowingModel second({.batch_size = options.batch_size, .dropout = true}, {});
-  Trainer(second, nullptr, options, {}, stop).run();
+  Trainer(second, options, {}, stop).run();
   const Json state = state_at(folder / "run", 8);
   CHECK(state["loss_scale"] == LossScale::first / 4);
   CHECK(state["steps_at_scale"] == 7);
@@ -156,7 +156,7 @@ TEST_CASE("gradients that overflow at every loss scale end the run", "[train][no
   for (int i = 0; i < 100; ++i) always.insert(i);
   OverflowingModel model({.batch_size = options.batch_size, .dropout = true}, always);
   const std::atomic<bool> stop = false;
-  Trainer trainer(model, nullptr, options, {}, stop);
+  Trainer trainer(model, options, {}, stop);
   CHECK_THROWS_WITH(trainer.run(), Catch::Contains("10 steps in a row"));
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("weights that start a run in 16 bits come into the master weights unro
   options.weight_decay = 0;
   TrainingModel<tiny_model, bf16_mixed> model({.batch_size = 2, .dropout = true});
   const std::atomic<bool> stop = false;
-  Trainer(model, nullptr, options, {}, stop).run();
+  Trainer(model, options, {}, stop).run();
   const auto* const floats = reinterpret_cast<const float*>(source.data());
   const auto* const master = reinterpret_cast<const float*>(model.master_weights().data);
   const auto* const weights = reinterpret_cast<const bf16*>(model.weights().data);

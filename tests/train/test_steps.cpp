@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include <fount/train/generation_model.hpp>
+
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/tiny_run.hpp"

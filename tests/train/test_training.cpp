@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bit-exactness of whole runs: threads, switches that must not matter, and stopping anywhere.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+
+#include <fount/io/files.hpp>
+#include <fount/text/character.hpp>
+#include <fount/train/generation_model.hpp>
+#include <fount/train/text_generation.hpp>
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
@@ -40,6 +46,122 @@ TEST_CASE("evaluation, logging, sampling and recompute change no bit", "[train][
   same("sample", [](TrainOptions& o) { o.sample_interval = 4; });
   same("checkpoints", [](TrainOptions& o) { o.checkpoint_interval = 3; });
   same("recompute", [](TrainOptions& o) { o.recompute = Recompute::block; });
+}
+
+namespace {
+
+constexpr ModelConfig tiny_post_norm = [] {
+  ModelConfig model = tiny_model;
+  model.norm = Norm::layer_norm;
+  model.activation = Activation::gelu_tanh;
+  model.position = Position::learned;
+  model.norm_placement = NormPlacement::post;
+  return model;
+}();
+
+/// The weights after five steps; between them the memory of a pass is left as it is, or filled with
+/// bytes that are NaN in every type.
+template <ModelConfig C, Precision P>
+std::vector<std::byte> weights_of_steps(const RunShape& shape, bool spoil) {
+  TrainingModel<C, P> model(shape, 2);
+  model.initialize(1);
+  for (int i = 0; i < static_cast<int>(model.shape().tokens()); ++i) {
+    model.inputs()[i] = i * 5 % C.vocab_size;
+    model.labels()[i] = (i * 7 + 1) % C.vocab_size;
+  }
+  for (std::int64_t step = 1; step <= 5; ++step) {
+    if (spoil) {
+      for (const auto& region : model.plan().regions) {
+        if (region.name != "activations" && region.name != "scratch") continue;
+        std::fill_n(model.weights().data + region.offset, region.bytes, std::byte{0xff});
+      }
+    }
+    model.zero_gradients();
+    model.forward({.loss_scale = 0.1, .dropout = shape.dropout ? 0.1F : 0.0F, .seed = 1,
+                   .step = static_cast<std::uint32_t>(step)});
+    model.backward();
+    model.update({.learning_rate = 1e-2, .step = step, .seed = 1});
+  }
+  const ParameterBuffer weights = model.weights();
+  return {weights.data, weights.data + weights.bytes};
+}
+
+template <ModelConfig C, Precision P>
+void check_spoiled_steps() {
+  for (const Recompute recompute : {Recompute::none, Recompute::block}) {
+    for (const bool dropout : {false, true}) {
+      const RunShape shape{.batch_size = 3, .seq_len = 7, .recompute = recompute,
+                           .dropout = dropout};
+      CHECK(weights_of_steps<C, P>(shape, true) == weights_of_steps<C, P>(shape, false));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("nothing in the memory of a pass is read by the next step", "[train][determinism]") {
+  check_spoiled_steps<tiny_model, fp32>();
+  check_spoiled_steps<tiny_model, bf16_mixed>();
+  check_spoiled_steps<tiny_post_norm, fp32>();
+  check_spoiled_steps<tiny_post_norm, bf16_lean>();
+}
+
+TEST_CASE("the samples of a run change no bit, and are what its checkpoints would write",
+          "[train][determinism]") {
+  const TemporaryFolder folder;
+  write_tiny_data(folder / "data");
+  TrainOptions options = tiny_options(folder / "data", folder / "plain");
+  const auto plain = train_weights(options);
+  CHECK(list_files(folder / "plain/samples", "step-*.txt").empty());  // no tokenizer, no samples
+  const auto tokenizer = CharacterTokenizer::of_text("\nabcdefghij");
+  write_file_atomically(folder / "data/tokenizer.json", tokenizer.to_json());
+  options.output = (folder / "sampled").string();
+  options.sample_interval = 4;
+  const auto weights = train_weights(options);
+  CHECK(weights == plain);
+  CHECK(list_files(folder / "sampled/samples", "step-*.txt").size() == 9);
+  // The text is longer than the context: the cache has been filled more than once.
+  GenerationModel<tiny_model, fp32> alone;
+  std::copy(weights.begin(), weights.end(), alone.weights().data);
+  std::string text = "\n";
+  generate_text(alone, tokenizer,
+                {.prompt = "\n",
+                 .max_new_tokens = options.sample_tokens,
+                 .sampling = {.temperature = 0.5, .seed = options.seed}},
+                [&](const std::string& piece) { text += piece; });
+  CHECK(read_file(folder / "sampled/samples/step-00000030.txt", MiB(1)) == text + "\n");
+  CHECK(text.size() == 201);
+}
+
+TEST_CASE("samples of a running training are those of a model with these weights",
+          "[train][generation]") {
+  TrainingModel<tiny_model, bf16_mixed> training({.batch_size = 2, .samples = true}, 2);
+  training.initialize(1);
+  TokenGenerator& samples = *training.generator();
+  const std::vector<std::int32_t> prompt = {1, 2, 3, 4, 5};
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    for (int i = 0; i < 16; ++i) training.inputs()[i] = training.labels()[i] = i % 11;
+    training.zero_gradients();
+    training.forward({});
+    training.backward();
+    training.update({.learning_rate = 1e-2, .step = step});
+    GenerationModel<tiny_model, bf16_mixed> alone;
+    std::copy_n(training.weights().data, training.weights().bytes, alone.weights().data);
+    const auto same = [&](const std::vector<std::int32_t>& tokens) {
+      const auto found = samples.append(tokens);
+      const auto expected = alone.append(tokens);
+      return std::equal(found.begin(), found.end(), expected.begin(), expected.end());
+    };
+    CHECK(samples.length() == 0);  // the step has overwritten what was there
+    CHECK(same(prompt));
+    CHECK(same({6}));
+    CHECK(samples.length() == 6);
+    samples.reset();
+    alone.reset();
+    CHECK(same({7, 8}));
+  }
+  training.evaluate();
+  CHECK(samples.length() == 0);
 }
 
 TEST_CASE("seeds matter", "[train][determinism]") {

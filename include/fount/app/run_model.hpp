@@ -185,6 +185,7 @@ inline RunShape run_shape(const TrainOptions& options) {
           .seq_len = options.seq_len,
           .recompute = options.recompute,
           .dropout = options.dropout > 0,
+          .samples = true,
           .optimizer = options.optimizer};
 }
 
@@ -230,7 +231,6 @@ inline int run_train(const Program& program, const Settings& given) {
   }
   for (const std::string& note : notes) std::cout << "note: " << note << '\n';
   const auto model = compute.train(shape, threads);
-  const auto generator = compute.generate(threads);
   RunInfo info;
   info.model_name = std::string(entry.name);
   info.program = program.name;
@@ -246,7 +246,7 @@ inline int run_train(const Program& program, const Settings& given) {
   stop_requested = false;
   std::signal(SIGINT, fount_request_stop);
   std::signal(SIGTERM, fount_request_stop);
-  Trainer trainer(*model, generator.get(), options, info, stop_requested);
+  Trainer trainer(*model, options, info, stop_requested);
   const RunResult result = trainer.run();
   std::cout << "run folder " << trainer.folder().path().string() << ", report "
             << trainer.folder().report().string() << '\n';
@@ -357,6 +357,7 @@ inline int run_plan(const Program& program, const Settings& given) {
   if (shape.seq_len == 0) shape.seq_len = entry.config.max_seq_len;
   shape.recompute = setting(given, "recompute", entry.recipe.recompute);
   shape.dropout = setting(given, "dropout", entry.recipe.dropout) > 0;
+  shape.samples = true;  // as `train` draws them
   shape.optimizer = setting(given, "optimizer", entry.recipe.optimizer);
   shape.zero_stage = setting(given, "zero-stage", 0);
   shape.world_size = setting(given, "world-size", 1);

@@ -1,98 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One configuration in one precision, predicting one token after another with a key-value cache.
-// It owns its buffers (one allocation, from generate_plan) and owns or borrows the weights.
+// One configuration in one precision with the memory that generation takes: weights, one block's
+// buffers and the key-value cache, a single allocation made from generate_plan.
 
-#include <algorithm>
-#include <string>
 #include <vector>
 
 #include <fount/core/macros.hpp>
+#include <fount/train/generator.hpp>
 #include <fount/train/model.hpp>
 
 namespace fount {
+namespace detail {
+inline namespace FOUNT_CPU_NAMESPACE {
+
+/// A base, because it must be there before the Generator that works in it.
+template <ModelConfig C, Precision P>
+struct GenerationMemory {
+  explicit GenerationMemory(int threads)
+      : plan(generate_plan<C, P>()),
+        arena(plan.total(), "generation"),
+        cpu(threads),
+        parameters(parameter_table<Transformer<C>>()) {
+    Committer committer(arena.data(), arena.size());
+    MemoryPlan ignored;
+    buffers = inference_layout<C, nn::Elements<P>>(committer, generation_shape<C>(), C.max_seq_len,
+                                                   ignored);
+    fill_tables(buffers.batch);
+  }
+
+  MemoryPlan plan;
+  Arena arena;
+  Cpu cpu;
+  std::vector<Parameter> parameters;
+  InferenceBuffers<C, nn::Elements<P>> buffers;
+};
+
+}  // namespace FOUNT_CPU_NAMESPACE
+}  // namespace detail
+
 inline namespace FOUNT_CPU_NAMESPACE {
 
 template <ModelConfig C, Precision P>
-class GenerationModel final : public TokenGenerator {
+class GenerationModel final : detail::GenerationMemory<C, P>, public Generator<C, P> {
+  using Memory = detail::GenerationMemory<C, P>;
+
  public:
-  using Model = Transformer<C>;
-  using E = nn::Elements<P>;
-
-  /// With weights of its own, zero until somebody fills weights().
+  /// The weights are zero until somebody fills weights() (read_weights, or a copy).
+  /// @throws DeviceError without enough memory
   explicit GenerationModel(int threads = 1)
-      : plan_(generate_plan<C, P>()),
-        arena_(plan_.total(), "generation"),
-        cpu_(threads),
-        parameters_(parameter_table<Model>()),
-        logits_(static_cast<std::size_t>(C.vocab_size)) {
-    Committer committer(arena_.data(), arena_.size());
-    MemoryPlan ignored;
-    buffers_ = detail::inference_layout<C, E>(committer, generation_shape<C>(), C.max_seq_len,
-                                              ignored);
-    fill_tables(buffers_.batch);
-  }
+      : Memory(threads), Generator<C, P>(Memory::cpu, Memory::parameters, Memory::buffers) {}
 
-  const ModelConfig& config() const override { return Model::config; }
-  const std::vector<Parameter>& parameters() const override { return parameters_; }
-  const MemoryPlan& plan() const override { return plan_; }
-  Bytes allocated_bytes() const override { return arena_.size(); }
-  ParameterBuffer weights() override {
-    return {P.weight, reinterpret_cast<std::byte*>(buffers_.weights),
-            Model::parameter_storage() * static_cast<Bytes>(sizeof(typename E::Weight))};
-  }
-
-  void reset() override { length_ = 0; }
-  int length() const override { return length_; }
-
-  std::span<const float> append(std::span<const std::int32_t> tokens) override {
-    if (tokens.empty()) throw ShapeError("generation: nothing to append");
-    if (length_ + static_cast<std::int64_t>(tokens.size()) > C.max_seq_len) {
-      throw ShapeError("generation: " + std::to_string(length_) + " + " +
-                       std::to_string(tokens.size()) + " tokens do not fit into the context of " +
-                       std::to_string(C.max_seq_len) + "; use a shorter prompt");
-    }
-    for (const std::int32_t id : tokens) {
-      if (id < 0 || id >= C.vocab_size) {
-        throw ShapeError("generation: token id " + std::to_string(id) +
-                         " is outside the vocabulary of " + std::to_string(C.vocab_size));
-      }
-    }
-    constexpr int chunk = generation_shape<C>().seq_len;
-    while (!tokens.empty()) {
-      const auto count = std::min<std::size_t>(tokens.size(), chunk);
-      step(tokens.first(count), count == tokens.size());
-      tokens = tokens.subspan(count);
-    }
-    return logits_;
-  }
-
- private:
-  void step(std::span<const std::int32_t> tokens, bool want_logits) {
-    nn::Context<E> context;
-    context.backend = &cpu_;
-    context.shape = {1, static_cast<int>(tokens.size())};
-    context.rotary_table = buffers_.batch.rotary_table;
-    context.past_len = length_;
-    const auto* const x =
-        Model::template hidden<E>(context, buffers_.weights, buffers_.batch.saved,
-                                  buffers_.batch.scratch, tokens.data(), buffers_.caches.data());
-    length_ += static_cast<int>(tokens.size());
-    if (!want_logits) return;
-    const std::int64_t last = static_cast<std::int64_t>(tokens.size()) - 1;
-    Model::template logits<E>(context, buffers_.weights, buffers_.batch.saved, buffers_.logits,
-                              x + last * C.hidden_size, 1);
-    std::transform(buffers_.logits, buffers_.logits + C.vocab_size, logits_.begin(),
-                   [](auto value) { return static_cast<float>(value); });
-  }
-
-  MemoryPlan plan_;
-  Arena arena_;
-  Cpu cpu_;
-  std::vector<Parameter> parameters_;
-  std::vector<float> logits_;
-  InferenceBuffers<C, E> buffers_;
-  int length_ = 0;
+  const MemoryPlan& plan() const { return Memory::plan; }
+  Bytes allocated_bytes() const { return Memory::arena.size(); }
 };
 
 }  // namespace FOUNT_CPU_NAMESPACE

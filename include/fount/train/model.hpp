@@ -48,6 +48,26 @@ struct ParameterBuffer {
   Bytes bytes = 0;
 };
 
+/// Predicts one token after another for one sequence.
+class TokenGenerator {
+ public:
+  virtual ~TokenGenerator() = default;
+  TokenGenerator() = default;
+  TokenGenerator(const TokenGenerator&) = delete;
+  TokenGenerator& operator=(const TokenGenerator&) = delete;
+
+  virtual const ModelConfig& config() const = 0;
+  virtual const std::vector<Parameter>& parameters() const = 0;
+  virtual ParameterBuffer weights() = 0;
+
+  /// Forgets the sequence.
+  virtual void reset() = 0;
+  /// Appends tokens and returns the logits (vocab_size) of what follows them.
+  /// @throws ShapeError when the sequence would outgrow max_seq_len
+  virtual std::span<const float> append(std::span<const std::int32_t> tokens) = 0;
+  virtual int length() const = 0;
+};
+
 class TrainableModel {
  public:
   virtual ~TrainableModel() = default;
@@ -93,28 +113,11 @@ class TrainableModel {
   virtual ParameterBuffer gradients() = 0;
   virtual ParameterBuffer moments(int index) = 0;  // null data beyond the optimizer's last
   virtual const Cpu& backend() const = 0;
-};
 
-/// Predicts one token after another for one sequence.
-class TokenGenerator {
- public:
-  virtual ~TokenGenerator() = default;
-  TokenGenerator() = default;
-  TokenGenerator(const TokenGenerator&) = delete;
-  TokenGenerator& operator=(const TokenGenerator&) = delete;
-
-  virtual const ModelConfig& config() const = 0;
-  virtual const std::vector<Parameter>& parameters() const = 0;
-  virtual const MemoryPlan& plan() const = 0;
-  virtual Bytes allocated_bytes() const = 0;
-  virtual ParameterBuffer weights() = 0;
-
-  /// Forgets the sequence.
-  virtual void reset() = 0;
-  /// Appends tokens and returns the logits (vocab_size) of what follows them.
-  /// @throws ShapeError when the sequence would outgrow max_seq_len
-  virtual std::span<const float> append(std::span<const std::int32_t> tokens) = 0;
-  virtual int length() const = 0;
+  /// Draws samples from weights() as they are; null unless RunShape::samples asks for it. It works in
+  /// the memory of a pass: use it between steps, not between forward and backward. Every forward and
+  /// evaluate makes it forget its sequence.
+  virtual TokenGenerator* generator() = 0;
 };
 
 }  // namespace fount

@@ -26,6 +26,7 @@ struct RunShape {
   int seq_len = 0;  // 0: the model's max_seq_len
   Recompute recompute = Recompute::none;
   bool dropout = false;
+  bool samples = false;  // whether samples are drawn between steps
   Optimizer optimizer = Optimizer::adamw;
   int world_size = 1;
   int zero_stage = 0;  // 1: optimizer state sharded, 2: gradients too, 3: weights too
@@ -58,7 +59,7 @@ struct MemoryPlan {
     Bytes offset = 0;
     Bytes bytes = 0;
   };
-  static constexpr int max_regions = 8;
+  static constexpr int max_regions = 9;
   std::array<Region, max_regions> regions{};
   int num_regions = 0;
   Bytes used = 0;
@@ -107,6 +108,16 @@ void fill_tables(const BatchBuffers<C, E>& buffers) {
   }
 }
 
+/// Memory of evaluation or generation: weights, one block's buffers, and the cache if asked for.
+/// Generation while training uses the weights and tables of the run.
+template <ModelConfig C, class E>
+struct InferenceBuffers {
+  typename E::Weight* weights = nullptr;
+  BatchBuffers<C, E> batch;
+  std::array<nn::KeyValueCache<E>, C.num_layers> caches{};
+  typename E::Statistic* logits = nullptr;  // (B, padded_vocab_size), generation only
+};
+
 /// Memory of a training run.
 template <ModelConfig C, class E>
 struct TrainBuffers {
@@ -115,17 +126,19 @@ struct TrainBuffers {
   typename E::Gradient* gradients = nullptr;
   std::array<typename E::Moment*, 2> moments{};
   BatchBuffers<C, E> batch;
+  InferenceBuffers<C, E> samples;  // where samples are drawn; empty unless RunShape::samples
   double* norm_partials = nullptr;
 };
 
-/// Memory of evaluation or generation: weights, one block's buffers, and the cache if asked for.
-template <ModelConfig C, class E>
-struct InferenceBuffers {
-  typename E::Weight* weights = nullptr;
-  BatchBuffers<C, E> batch;
-  std::array<nn::KeyValueCache<E>, C.num_layers> caches{};
-  typename E::Statistic* logits = nullptr;  // (B, padded_vocab_size), generation only
-};
+/// Tokens that generation feeds at once when it reads a prompt.
+inline constexpr int prefill_tokens = 64;
+
+/// The shape in which generation calls the model.
+template <ModelConfig C>
+constexpr RunShape generation_shape(int batch_size = 1) {
+  return {.batch_size = batch_size,
+          .seq_len = C.max_seq_len < prefill_tokens ? C.max_seq_len : prefill_tokens};
+}
 
 }  // namespace FOUNT_CPU_NAMESPACE
 
@@ -136,14 +149,21 @@ constexpr std::int64_t shard(std::int64_t count, const RunShape& shape, int stag
   return shape.zero_stage >= stage ? (count + shape.world_size - 1) / shape.world_size : count;
 }
 
+/// What is written and read within one pass through the model.
 template <ModelConfig C, class E, class Layout>
-constexpr void batch_layout(BatchBuffers<C, E>& buffers, Layout& layout, BatchShape shape,
-                            nn::Keep keep, bool backward, bool dropout, MemoryPlan& plan) {
-  using S = typename E::Statistic;
+constexpr void pass_layout(BatchBuffers<C, E>& buffers, Layout& layout, BatchShape shape,
+                           nn::Keep keep, bool backward, bool dropout, MemoryPlan& plan) {
   buffers.saved = Transformer<C>::template saved<E>(layout, shape, keep);
   plan.close("activations", layout.mark());
   buffers.scratch = Transformer<C>::template scratch<E>(layout, shape, backward, dropout);
   plan.close("scratch", layout.mark());
+}
+
+/// What is read from outside, and what outlives a pass.
+template <ModelConfig C, class E, class Layout>
+constexpr void batch_layout(BatchBuffers<C, E>& buffers, Layout& layout, BatchShape shape,
+                            MemoryPlan& plan) {
+  using S = typename E::Statistic;
   buffers.inputs = layout.template take<std::int32_t>(shape.tokens());
   buffers.labels = layout.template take<std::int32_t>(shape.tokens());
   buffers.documents = layout.template take<std::int32_t>(shape.tokens());
@@ -151,6 +171,41 @@ constexpr void batch_layout(BatchBuffers<C, E>& buffers, Layout& layout, BatchSh
   buffers.rotary_table = layout.template take<S>(
       C.position == Position::rotary ? ops::rotary_table_size(C.max_seq_len, C.head_dim()) : 0);
   plan.close("batch and tables", layout.mark());
+}
+
+/// What is kept from token to token for `batch_size` sequences of `cache_len`, and what comes out.
+template <ModelConfig C, class E, class Layout>
+constexpr void cache_layout(InferenceBuffers<C, E>& buffers, Layout& layout, int batch_size,
+                            int cache_len, MemoryPlan& plan) {
+  using A = typename E::Activation;
+  const std::int64_t rows = std::int64_t{batch_size} * cache_len;
+  for (auto& cache : buffers.caches) {
+    cache.keys = layout.template take<A>(rows * C.kv_heads() * C.head_dim());
+    cache.values = layout.template take<A>(rows * C.kv_heads() * C.head_dim());
+    cache.max_len = cache_len;
+  }
+  buffers.logits = layout.template take<typename E::Statistic>(std::int64_t{batch_size} *
+                                                               C.padded_vocab_size());
+  plan.close("key-value cache", layout.mark());
+}
+
+/// Room to draw samples in, from `start` on: over activations and scratch, which nobody reads between
+/// steps. Only what reaches beyond them is a region of its own.
+template <ModelConfig C, class E, class Layout>
+constexpr void samples_layout(TrainBuffers<C, E>& buffers, Layout& layout, Bytes start,
+                              MemoryPlan& plan) {
+  const Bytes end = layout.mark();
+  layout.rewind(start);
+  MemoryPlan inside;
+  const RunShape shape = generation_shape<C>();
+  pass_layout<C, E>(buffers.samples.batch, layout, shape.template batch<C>(), nn::Keep::nothing,
+                    false, false, inside);
+  cache_layout<C, E>(buffers.samples, layout, shape.batch_size, C.max_seq_len, inside);
+  if (layout.mark() > end) {
+    plan.close("samples", layout.mark());
+  } else {
+    layout.rewind(end);
+  }
 }
 
 template <ModelConfig C, class E, class Layout>
@@ -174,8 +229,14 @@ constexpr TrainBuffers<C, E> train_layout(Layout& layout, const RunShape& shape,
         layout.template take<typename E::Moment>(shard(count, shape, 1));
   }
   plan.close("moments", layout.mark());
-  batch_layout<C, E>(buffers.batch, layout, shape.template batch<C>(),
-                     nn::keep_for_training(shape.recompute), true, shape.dropout, plan);
+  const BatchShape batch = shape.template batch<C>();
+  const Bytes start = layout.mark();
+  pass_layout<C, E>(buffers.batch, layout, batch, nn::keep_for_training(shape.recompute), true,
+                    shape.dropout, plan);
+  if (shape.samples) samples_layout<C, E>(buffers, layout, start, plan);
+  batch_layout<C, E>(buffers.batch, layout, batch, plan);
+  buffers.samples.weights = buffers.weights;
+  buffers.samples.batch.rotary_table = buffers.batch.rotary_table;
   buffers.norm_partials = layout.template take<double>(optim::norm_partials(count));
   plan.close("norm partials", layout.mark());
   return buffers;
@@ -184,25 +245,14 @@ constexpr TrainBuffers<C, E> train_layout(Layout& layout, const RunShape& shape,
 template <ModelConfig C, class E, class Layout>
 constexpr InferenceBuffers<C, E> inference_layout(Layout& layout, const RunShape& shape,
                                                   int cache_len, MemoryPlan& plan) {
-  using A = typename E::Activation;
   InferenceBuffers<C, E> buffers;
   buffers.weights =
       layout.template take<typename E::Weight>(Transformer<C>::parameter_storage());
   plan.close("weights", layout.mark());
-  batch_layout<C, E>(buffers.batch, layout, shape.template batch<C>(), nn::Keep::nothing, false,
-                     false, plan);
-  if (cache_len > 0) {
-    const std::int64_t rows = std::int64_t{shape.batch_size} * cache_len;
-    for (auto& cache : buffers.caches) {
-      cache.keys = layout.template take<A>(rows * C.kv_heads() * C.head_dim());
-      cache.values = layout.template take<A>(rows * C.kv_heads() * C.head_dim());
-      cache.max_len = cache_len;
-    }
-    buffers.logits =
-        layout.template take<typename E::Statistic>(std::int64_t{shape.batch_size} *
-                                                    C.padded_vocab_size());
-    plan.close("key-value cache", layout.mark());
-  }
+  const BatchShape batch = shape.template batch<C>();
+  pass_layout<C, E>(buffers.batch, layout, batch, nn::Keep::nothing, false, false, plan);
+  batch_layout<C, E>(buffers.batch, layout, batch, plan);
+  if (cache_len > 0) cache_layout<C, E>(buffers, layout, shape.batch_size, cache_len, plan);
   return buffers;
 }
 
@@ -210,16 +260,6 @@ constexpr InferenceBuffers<C, E> inference_layout(Layout& layout, const RunShape
 }  // namespace detail
 
 inline namespace FOUNT_CPU_NAMESPACE {
-
-/// Tokens that generation feeds at once when it reads a prompt.
-inline constexpr int prefill_tokens = 64;
-
-/// The shape in which generation calls the model.
-template <ModelConfig C>
-constexpr RunShape generation_shape(int batch_size = 1) {
-  return {.batch_size = batch_size,
-          .seq_len = C.max_seq_len < prefill_tokens ? C.max_seq_len : prefill_tokens};
-}
 
 template <ModelConfig C, Precision P>
 constexpr MemoryPlan train_plan(const RunShape& shape) {

@@ -64,15 +64,14 @@ class Trainer {
   /// Steps in a row without a finite gradient after which the run gives up.
   static constexpr std::int64_t max_skipped_in_a_row = 10;
 
-  /// @param generator for samples; null: none are made
+  /// @param model draws the samples too, if it has a generator
   /// @param stop set by a signal handler: the run finishes its step, saves and returns
   /// @throws ConfigError for options that cannot be met, FileError for data or an output folder
   ///         that cannot be used; nothing has been written or deleted by then, except that
   ///         overwrite empties the run folder
-  Trainer(TrainableModel& model, TokenGenerator* generator, TrainOptions options, RunInfo info,
-          const std::atomic<bool>& stop)
+  Trainer(TrainableModel& model, TrainOptions options, RunInfo info, const std::atomic<bool>& stop)
       : model_(model),
-        generator_(generator),
+        generator_(model.generator()),
         options_(std::move(options)),
         info_(std::move(info)),
         stop_(stop),
@@ -505,9 +504,6 @@ class Trainer {
 
   void sample() {
     if (generator_ == nullptr || tokenizer_ == nullptr) return;
-    const ParameterBuffer from = model_.weights();
-    const ParameterBuffer to = generator_->weights();
-    std::copy_n(from.data, from.bytes, to.data);
     std::string text;
     const TextRequest request{.prompt = with_new_lines(options_.sample_prompt),
                               .max_new_tokens = options_.sample_tokens,
@@ -564,7 +560,7 @@ class Trainer {
   }
 
   TrainableModel& model_;
-  TokenGenerator* generator_;
+  TokenGenerator* generator_;  // null: no samples
   TrainOptions options_;
   RunInfo info_;
   const std::atomic<bool>& stop_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include <fount/backend/chunks.hpp>
@@ -12,6 +13,7 @@
 #include <fount/optim/adamw.hpp>
 #include <fount/optim/clip.hpp>
 #include <fount/optim/sgd.hpp>
+#include <fount/train/generator.hpp>
 #include <fount/train/model.hpp>
 
 namespace fount {
@@ -23,7 +25,8 @@ class TrainingModel : public TrainableModel {
   using Model = Transformer<C>;
   using E = nn::Elements<P>;
 
-  /// @param shape batch_size and seq_len of one micro-batch, recompute, whether dropout is used
+  /// @param shape batch_size and seq_len of one micro-batch, recompute, whether dropout is used and
+  ///        samples are drawn
   /// @throws ConfigError for a shape the model cannot have, DeviceError without enough memory
   explicit TrainingModel(const RunShape& shape, int threads = 1)
       : run_shape_(checked(shape)),
@@ -36,6 +39,7 @@ class TrainingModel : public TrainableModel {
     MemoryPlan ignored;
     buffers_ = detail::train_layout<C, E>(committer, shape, ignored);
     fill_tables(buffers_.batch);
+    if (shape.samples) generator_.emplace(cpu_, parameters_, buffers_.samples);
   }
 
   const ModelConfig& config() const override { return Model::config; }
@@ -77,6 +81,7 @@ class TrainingModel : public TrainableModel {
   }
 
   double forward(const ForwardOptions& options) override {
+    forget_sequence();
     nn::Context<E> with = context();
     with.dropout_rate = options.dropout;
     with.seed = options.seed;
@@ -96,6 +101,7 @@ class TrainingModel : public TrainableModel {
   }
 
   double evaluate() override {
+    forget_sequence();
     return Model::template evaluate<E>(context(), buffers_.weights, buffers_.batch.saved,
                                        buffers_.batch.scratch, batch(), buffers_.batch.losses);
   }
@@ -131,6 +137,8 @@ class TrainingModel : public TrainableModel {
                                    : ParameterBuffer{};
   }
 
+  TokenGenerator* generator() override { return generator_ ? &*generator_ : nullptr; }
+
   /// Views of everything: for tests and for those who want to look inside.
   const TrainBuffers<C, E>& buffers() const { return buffers_; }
 
@@ -150,6 +158,11 @@ class TrainingModel : public TrainableModel {
                         ": this version trains in one process; plans take any world size");
     }
     return shape;
+  }
+
+  /// A pass overwrites the keys and values of the sequence that is being sampled.
+  void forget_sequence() {
+    if (generator_) generator_->reset();
   }
 
   nn::Context<E> context() const {
@@ -205,6 +218,7 @@ class TrainingModel : public TrainableModel {
   Cpu cpu_;
   std::vector<Parameter> parameters_;
   TrainBuffers<C, E> buffers_;
+  std::optional<Generator<C, P>> generator_;
   nn::Context<E> last_;
   bool use_documents_ = false;
   bool first_micro_batch_ = false;  // since the gradients were last zeroed
