@@ -1,164 +1,206 @@
 // SPDX-License-Identifier: Apache-2.0
-// How near the matrix multiplication comes to the processor's peak at the shapes of GPT models.
-// The peak is measured in turn with the products, and every call is timed alone: what else runs on
-// the machine can only slow a call down. Of each product it prints the best call by the clock on
-// the wall, and the rate per second of processor time, which a busy machine hardly changes
-// (run with OMP_WAIT_POLICY=passive then, or waiting counts as work).
-// Usage: bench_matmul [threads] [rounds]
+// bench.ops.matmul: the three products of every linear layer of GPT-2 124M and of nanoGPT's
+// character model, as training calls them and with all packing, by Fount and by the libraries it
+// was built with. Bound: the peak rate for the dtype. At the end: the share of the peak over all
+// products of a model.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <ctime>
+#include <map>
+#include <string>
+#include <tuple>
 #include <vector>
 
-#include <fount/ops/linear.hpp>
+#include "harness/measure.hpp"
+#include "libraries/library.hpp"
 
 namespace {
 
 using namespace fount;
-using Clock = std::chrono::steady_clock;
-using Vector = ops::detail::NativeTile<float>::Vector;
-
-constexpr int lanes = ops::detail::NativeTile<float>::lanes;
-constexpr int weights_in_turn = 4;  // as many as leave the caches at GPT-2's size
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double processor_seconds() {
-  return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
-}
-
-/// Multiply-adds on registers alone, on every thread at once. Result in GFLOP/s.
-double measure_peak(const Cpu& cpu) {
-  constexpr int chains = 12;
-  constexpr std::int64_t steps = 200000;
-  std::vector<float> keep(static_cast<std::size_t>(cpu.threads()));
-  const auto start = Clock::now();
-  cpu.parallel(cpu.threads(), [&](std::int64_t index, int) {
-    Vector sums[chains];
-    Vector a{};
-    Vector b{};
-    a += 1.0F;
-    b += 1e-9F;
-#pragma GCC unroll 12
-    for (int i = 0; i < chains; ++i) sums[i] = b * static_cast<float>(i);
-    for (std::int64_t step = 0; step < steps; ++step) {
-#pragma GCC unroll 12
-      for (int i = 0; i < chains; ++i) sums[i] += a * b;
-      asm volatile("" : "+x"(a), "+x"(b));  // or the compiler sees that every step is the same
-    }
-    float total = 0;
-    for (const Vector& sum : sums) total += sum[0];
-    keep[static_cast<std::size_t>(index)] = total;
-  });
-  const double elapsed = seconds_since(start);
-  volatile float sink = keep[0];
-  static_cast<void>(sink);
-  return 2.0 * chains * lanes * static_cast<double>(steps) * cpu.threads() / elapsed * 1e-9;
-}
-
-struct Row {
-  const char* name;
-  ops::LinearShape shape;
-};
-
-enum Op { forward, backward_input, backward_weight, num_ops };
+using bench::Library;
+using bench::Product;
 
 struct Layer {
-  Row row;
-  std::vector<float> x, weight, y, bias;
-  std::vector<double> gflops[num_ops];
-  double flops[num_ops] = {}, seconds[num_ops] = {};  // done, and what they took of processors
-
-  explicit Layer(const Row& r)
-      : row(r),
-        x(static_cast<std::size_t>(r.shape.rows * r.shape.in), 0.5F),
-        weight(static_cast<std::size_t>(weights_in_turn * r.shape.in * r.shape.out), 0.01F),
-        y(static_cast<std::size_t>(r.shape.rows * r.shape.out), 0.25F),
-        bias(static_cast<std::size_t>(r.shape.out), 0.1F) {}
-
-  void run(const Cpu& cpu, int op, std::int64_t turn) {
-    const ops::LinearShape& s = row.shape;
-    float* w = weight.data() + turn % weights_in_turn * s.in * s.out;
-    switch (op) {
-      case forward: ops::linear_forward(cpu, y.data(), x.data(), w, bias.data(), s); break;
-      case backward_input: ops::linear_backward_input(cpu, x.data(), y.data(), w, s); break;
-      default: ops::linear_backward_weight(cpu, w, y.data(), x.data(), s); break;
-    }
-  }
-
-  /// Adds the GFLOP/s of a few calls, some milliseconds of work.
-  void measure(const Cpu& cpu, int op) {
-    const ops::LinearShape& s = row.shape;
-    const double once = 2.0 * static_cast<double>(s.rows * s.in * s.out);
-    const auto repeats = std::max<std::int64_t>(2, static_cast<std::int64_t>(5e8 / once));
-    const double before = processor_seconds();
-    for (std::int64_t i = 0; i < repeats; ++i) {
-      const auto start = Clock::now();
-      run(cpu, op, i);
-      gflops[op].push_back(once / seconds_since(start) * 1e-9);
-    }
-    seconds[op] += processor_seconds() - before;
-    flops[op] += once * static_cast<double>(repeats);
-    // Values must stay ordinary numbers however often gradients were added.
-    std::fill(weight.begin(), weight.end(), 0.01F);
-    std::fill(x.begin(), x.end(), 0.5F);
-    std::fill(y.begin(), y.end(), 0.25F);
-  }
+  const char* model;
+  const char* name;
+  std::int64_t in, out;
+  int count;  // in the model
+  bool is_head;
+  std::vector<std::int64_t> rows;
 };
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
+const std::vector<Layer>& layers() {
+  static const std::vector<Layer> table = {
+      {"gpt2", "qkv", 768, 2304, 12, false, {256, 1024, 4096}},
+      {"gpt2", "proj", 768, 768, 12, false, {256, 1024, 4096}},
+      {"gpt2", "fc", 768, 3072, 12, false, {256, 1024, 4096}},
+      {"gpt2", "fc_proj", 3072, 768, 12, false, {256, 1024, 4096}},
+      {"gpt2", "head", 768, 50304, 1, true, {256, 1024}},
+      {"char", "qkv", 128, 384, 4, false, {768}},
+      {"char", "proj", 128, 128, 4, false, {768}},
+      {"char", "fc", 128, 512, 4, false, {768}},
+      {"char", "fc_proj", 512, 128, 4, false, {768}},
+      {"char", "head", 128, 65, 1, true, {768}},
+  };
+  return table;
+}
+
+enum class Op : std::uint8_t { forward, d_input, d_weight };
+
+const char* name_of(Op op) {
+  return op == Op::forward ? "forward" : op == Op::d_input ? "d_input" : "d_weight";
+}
+
+/// The product, with the types of fp32 or of bf16_mixed. The head's logits are float in Fount;
+/// others that want both operands alike get them in bf16.
+Product product_of(const Layer& layer, std::int64_t rows, Op op, DType dtype, bool float_logits) {
+  const DType logits = layer.is_head && float_logits ? DType::float32 : dtype;
+  switch (op) {
+    case Op::forward:
+      return {rows,  layer.out, layer.in, false, true, layer.is_head ? DType::float32 : dtype,
+              dtype, dtype};
+    case Op::d_input: return {rows, layer.in, layer.out, false, false, dtype, logits, dtype};
+    case Op::d_weight: break;
+  }
+  return {layer.out, layer.in, rows, true, false, DType::float32, logits, dtype};
+}
+
+Bytes bytes_of(DType dtype, std::int64_t count) {
+  return align_up(count * static_cast<Bytes>(size_of(dtype)));
+}
+
+void fill(std::byte* data, DType dtype, std::int64_t count, float scale) {
+  dtype == DType::bfloat16 ? bench::fill(reinterpret_cast<bf16*>(data), count, scale)
+                           : bench::fill(reinterpret_cast<float*>(data), count, scale);
+}
+
+/// Weights, or their gradients, rotate over as many copies as no cache holds: training comes back
+/// to a layer only after all others.
+bench::ArithmeticWork make(const Product& p, Op op, DType dtype, const bench::Multiply& multiply) {
+  const Bytes a_bytes = bytes_of(p.a_type, p.m * p.k);
+  const Bytes b_bytes = bytes_of(p.b_type, p.k * p.n);
+  const Bytes c_bytes = bytes_of(p.c_type, p.m * p.n);
+  const bool rotate_c = op == Op::d_weight;
+  const Bytes turn_bytes = rotate_c ? c_bytes : b_bytes;
+  const auto copies = static_cast<std::int64_t>(bench::copies_beyond_caches(turn_bytes));
+  bench::ArithmeticWork work;
+  work.memory = bench::touched_memory(a_bytes + b_bytes + c_bytes + (copies - 1) * turn_bytes);
+  std::byte* const a = work.memory.data();
+  std::byte* const b = a + a_bytes;
+  std::byte* const c = b + b_bytes * (rotate_c ? 1 : copies);
+  fill(a, p.a_type, p.m * p.k, 1.0F);
+  for (std::int64_t copy = 0; copy < (rotate_c ? 1 : copies); ++copy) {
+    fill(b + copy * b_bytes, p.b_type, p.k * p.n, 0.05F);
+  }
+  work.flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  work.dtype = dtype;
+  work.op = [=](std::int64_t turn) {
+    const std::int64_t offset = turn % copies * turn_bytes;
+    rotate_c ? multiply(c + offset, a, b) : multiply(c, a, b + offset);
+  };
+  return work;
+}
+
+/// What the summary adds up, by model, dtype, rows and library.
+using Group = std::tuple<std::string, std::string, std::int64_t, std::string>;
+struct Entry {
+  Group group;
+  double flops = 0;  // of all layers like this one
+  bool is_head = false;
+};
+
+/// Google Benchmark's console, and below it one line for each group.
+class Summary : public benchmark::ConsoleReporter {
+ public:
+  Summary() : ConsoleReporter(OO_Tabular) {}  // colours are not for files
+
+  void add(const std::string& name, Entry entry) { entries_[name] = std::move(entry); }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      const auto entry = entries_.find(run.run_name.function_name);
+      if (run.run_type != Run::RT_Iteration || entry == entries_.end() || run.error_occurred) {
+        continue;
+      }
+      Sums& sums = groups_[entry->second.group];
+      // Each repetition counts again, in both sums.
+      const double ideal = entry->second.flops;
+      sums.add(ideal, ideal / run.counters.at("fraction"), entry->second.is_head);
+    }
+    ConsoleReporter::ReportRuns(runs);
+  }
+
+  void Finalize() override {
+    ConsoleReporter::Finalize();
+    if (groups_.empty()) return;
+    std::printf(
+        "\nShare of the peak over all products together, each weighted with its FLOPs\n"
+        "%-6s %-6s %6s  %-10s %9s %9s %9s\n",
+        "model", "dtype", "rows", "library", "products", "blocks", "with head");
+    for (const auto& [group, sums] : groups_) {
+      const auto& [model, dtype, rows, library] = group;
+      std::printf("%-6s %-6s %6lld  %-10s %9d %9.3f ", model.c_str(), dtype.c_str(),
+                  static_cast<long long>(rows), library.c_str(), sums.products,
+                  sums.ideal[0] / sums.spent[0]);
+      if (sums.spent[1] > 0) {
+        std::printf("%9.3f\n", (sums.ideal[0] + sums.ideal[1]) / (sums.spent[0] + sums.spent[1]));
+      } else {
+        std::printf("%9s\n", "-");
+      }
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  /// FLOPs done, and those that the peak would have done in the same time; blocks and head.
+  struct Sums {
+    double ideal[2] = {}, spent[2] = {};
+    int products = 0;
+
+    void add(double flops, double flops_at_peak, bool is_head) {
+      ideal[is_head ? 1 : 0] += flops;
+      spent[is_head ? 1 : 0] += flops_at_peak;
+      ++products;
+    }
+  };
+
+  std::map<std::string, Entry> entries_;
+  std::map<Group, Sums> groups_;
+};
+
+void register_product(const Cpu& cpu, Summary& summary, const Library& library, const Layer& layer,
+                      std::int64_t rows, Op op, DType dtype) {
+  const Product product = product_of(layer, rows, op, dtype, library.name == "fount");
+  if (!library.prepare(cpu, product)) return;
+  const std::string dtype_name = dtype == DType::bfloat16 ? "bf16" : "fp32";
+  const std::string name = "matmul/" + std::string(layer.model) + "/" + library.name + "/" +
+                           dtype_name + "/rows:" + std::to_string(rows) + "/" + layer.name + "/" +
+                           name_of(op);
+  summary.add(name, {{layer.model, dtype_name, rows, library.name},
+                     2.0 * layer.count * static_cast<double>(rows * layer.in * layer.out),
+                     layer.is_head});
+  bench::register_arithmetic(cpu, name, [&cpu, library, product, op, dtype] {
+    return make(product, op, dtype, library.prepare(cpu, product));
+  });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::atoi(argv[1]) : available_threads();
-  const int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
-  const Cpu cpu(threads);
-  const std::vector<Row> rows = {
-      {"char qkv", {768, 128, 384}},       {"char proj", {768, 128, 128}},
-      {"char fc", {768, 128, 512}},        {"char fc_proj", {768, 512, 128}},
-      {"char head", {768, 128, 65}},       {"quick qkv", {1024, 256, 768}},
-      {"quick fc", {1024, 192, 768}},      {"gpt2 qkv 256", {256, 768, 2304}},
-      {"gpt2 proj 256", {256, 768, 768}},  {"gpt2 fc 256", {256, 768, 3072}},
-      {"gpt2 fcp 256", {256, 3072, 768}},  {"gpt2 qkv 1024", {1024, 768, 2304}},
-      {"gpt2 proj 1024", {1024, 768, 768}}, {"gpt2 fc 1024", {1024, 768, 3072}},
-      {"gpt2 fcp 1024", {1024, 3072, 768}}};
-  std::vector<Layer> layers(rows.begin(), rows.end());
-  std::vector<double> peaks;
-  for (int round = 0; round < rounds; ++round) {
-    for (Layer& layer : layers) {
-      for (int op = 0; op < num_ops; ++op) {
-        peaks.push_back(measure_peak(cpu));
-        layer.measure(cpu, op);
+  Summary summary;
+  const auto register_rows = [&summary](const Cpu& cpu) {
+    for (const Library& library : bench::libraries()) {
+      for (const DType dtype : {DType::float32, DType::bfloat16}) {
+        for (const Layer& layer : layers()) {
+          for (const std::int64_t rows : layer.rows) {
+            for (const Op op : {Op::forward, Op::d_input, Op::d_weight}) {
+              register_product(cpu, summary, library, layer, rows, op, dtype);
+            }
+          }
+        }
       }
     }
-  }
-  const double peak = *std::max_element(peaks.begin(), peaks.end());
-  std::printf("fp32, %d threads, %d lanes, %d rounds; peak best %.1f GFLOP/s, median %.1f\n"
-              "GFLOP/s of the best call (its fraction of the best peak; that by processor time)\n",
-              threads, lanes, rounds, peak, median(peaks));
-  std::printf("%-16s %-18s %21s %21s %21s\n", "layer", "rows x in x out", "forward",
-              "d_input", "d_weight");
-  for (const Layer& layer : layers) {
-    const ops::LinearShape& s = layer.row.shape;
-    std::printf("%-16s %4lld x %4lld x %4lld ", layer.row.name, static_cast<long long>(s.rows),
-                static_cast<long long>(s.in), static_cast<long long>(s.out));
-    for (int op = 0; op < num_ops; ++op) {
-      const double best = *std::max_element(layer.gflops[op].begin(), layer.gflops[op].end());
-      std::printf("  %7.1f (%.2f; %.2f)", best, best / peak,
-                  layer.flops[op] / layer.seconds[op] * 1e-9 * threads / peak);
-    }
-    std::printf("\n");
-  }
-  return 0;
+  };
+  return bench::run(argc, argv, register_rows, &summary);
 }

@@ -24,6 +24,11 @@ const std::vector<Door>& doors() {
       {"nlohmann-json", std::regex("<nlohmann/.*"), std::regex("include/fount/io/json\\.hpp")},
       {"CLI11", std::regex("<CLI/.*"), std::regex("include/fount/app/.*")},
       {"Catch2", std::regex("<catch2/.*"), std::regex("tests/support/catch\\.hpp")},
+      {"Google Benchmark", std::regex("<benchmark/.*"),
+       std::regex("benchmarks/harness/program\\.hpp")},
+      {"oneDNN", std::regex("<(oneapi/)?dnnl.*"), std::regex("benchmarks/libraries/onednn\\.cpp")},
+      {"CBLAS", std::regex("<(open)?(c|f77)?blas.*"),
+       std::regex("benchmarks/libraries/openblas\\.cpp")},
       {"OpenMP", std::regex("<omp\\.h>"), std::regex("(?!)")},  // backend/threads.hpp says why
       {"CUDA", std::regex("<(cuda|cub/|cublas|nvtx|cooperative_groups|mma\\.h).*"),
        std::regex("include/fount/(backend/cuda.*|ops/cuda/.*)")},
@@ -130,6 +135,10 @@ TEST_CASE("the door rule notices what it forbids", "[repository][doors]") {
   CHECK(complaints("include/fount/ops/a.hpp", "<omp.h>") == 1);
   CHECK(complaints("include/fount/core/a.hpp", "<cuda_fp16.h>") == 1);
   CHECK(complaints("include/fount/data/a.hpp", "<zlib.h>") == 1);
+  CHECK(complaints("benchmarks/a.cpp", "<benchmark/benchmark.h>") == 1);
+  CHECK(complaints("benchmarks/a.cpp", "<oneapi/dnnl/dnnl.hpp>") == 1);
+  CHECK(complaints("include/fount/ops/cpu/a.hpp", "<cblas.h>") == 1);
+  CHECK(complaints("benchmarks/harness/program.hpp", "<benchmark/benchmark.h>") == 0);
   CHECK(complaints("include/fount/ops/cpu/a.hpp", "<Eigen/Core>") == 0);
   CHECK(complaints("include/fount/core/a.hpp", "<vector>") == 0);
   CHECK(complaints("include/fount/core/a.hpp", "<sys/mman.h>") == 0);
