@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include <fount/backend/cpu.hpp>
+#include <fount/backend/rounding.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 
@@ -61,12 +63,14 @@ template <Element T, class Value>
 [[gnu::always_inline]] inline void store_each(T* out, std::int64_t begin, std::int64_t end,
                                               Value value) {
   constexpr std::int64_t size = 64;
-  for (std::int64_t i = begin; i < end; i += size) {
+  const auto store_block = [&](std::int64_t i, auto count) {  // a constant but for the last block
     compute_t<T> block[size];
-    const std::int64_t count = std::min(end - i, size);
     for (std::int64_t j = 0; j < count; ++j) block[j] = value(i + j);
-    for (std::int64_t j = 0; j < count; ++j) out[i + j] = static_cast<T>(block[j]);
-  }
+    round_each(out + i, block, count);
+  };
+  std::int64_t i = begin;
+  for (; end - i >= size; i += size) store_block(i, std::integral_constant<std::int64_t, size>{});
+  if (i < end) store_block(i, end - i);
 }
 
 /// Largest of x[0..count), or `start` if none is larger; NaN never is.

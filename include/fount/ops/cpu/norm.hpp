@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include <fount/backend/chunks.hpp>
 #include <fount/ops/norm.hpp>
@@ -15,6 +16,35 @@ namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
+/// Columns whose results wait in float to be rounded together.
+inline constexpr std::int64_t norm_block = 64;
+
+/// out[i] = value(i) along a row. Where results are rounded, in blocks: see round_each.
+template <Element A, class Value>
+[[gnu::always_inline]] inline void write_row(A* __restrict out, std::int64_t count, Value value) {
+  if constexpr (std::is_same_v<A, compute_t<A>>) {
+    for (std::int64_t i = 0; i < count; ++i) out[i] = value(i);
+  } else {
+    store_each(out, 0, count, value);
+  }
+}
+
+/// The same for value(i, to), which writes its result to `to` and may add to other rows as it goes.
+template <Element A, class Value>
+[[gnu::always_inline]] inline void write_gradient_row(A* __restrict out, std::int64_t count,
+                                                      Value value) {
+  if constexpr (std::is_same_v<A, compute_t<A>>) {
+    for (std::int64_t i = 0; i < count; ++i) value(i, out + i);
+  } else {
+    for (std::int64_t begin = 0; begin < count; begin += norm_block) {
+      compute_t<A> block[norm_block];
+      const std::int64_t end = std::min(begin + norm_block, count);
+      for (std::int64_t i = begin; i < end; ++i) value(i, block + (i - begin));
+      round_each(out + begin, block, end - begin);
+    }
+  }
+}
+
 /// The row to normalise: the residual's own, or its sum with delta, stored on the way.
 template <Element A, Element W>
 const A* row_to_normalise(const NormForward<A, W>& n, std::int64_t row) {
@@ -22,10 +52,8 @@ const A* row_to_normalise(const NormForward<A, W>& n, std::int64_t row) {
   const A* residual = n.residual + row * C;
   if (n.delta == nullptr) return residual;
   const A* delta = n.delta + row * C;
-  A* __restrict sum = n.sum + row * C;
-  for (std::int64_t i = 0; i < C; ++i) {
-    sum[i] = static_cast<A>(value_of(residual[i]) + value_of(delta[i]));
-  }
+  A* sum = n.sum + row * C;
+  write_row(sum, C, [=](std::int64_t i) { return value_of(residual[i]) + value_of(delta[i]); });
   return sum;
 }
 
@@ -34,27 +62,23 @@ void layer_norm_row(const NormForward<A, W>& n, std::int64_t row) {
   using T = compute_t<A>;
   const std::int64_t C = n.hidden_size;
   const A* x = row_to_normalise(n, row);
-  const T mean =
-      lane_sum<T>(C, [=](std::int64_t i) { return value_of(x[i]); }) / static_cast<T>(C);
-  const T square = lane_sum<T>(C, [=](std::int64_t i) {
-    return (value_of(x[i]) - mean) * (value_of(x[i]) - mean);
-  });
+  const T mean = lane_sum<T>(C, [=](std::int64_t i) { return value_of(x[i]); }) / static_cast<T>(C);
+  const T square = lane_sum<T>(
+      C, [=](std::int64_t i) { return (value_of(x[i]) - mean) * (value_of(x[i]) - mean); });
   const T rstd = T(1) / std::sqrt(square / static_cast<T>(C) + n.eps);
   n.mean[row] = mean;
   n.rstd[row] = rstd;
-  A* __restrict out = n.out + row * C;
+  A* out = n.out + row * C;
   const W* weight = n.weight;
   const W* bias = n.bias;
   // Each in one expression, so that the compiler may fuse multiplication and addition.
   if (bias != nullptr) {
-    for (std::int64_t i = 0; i < C; ++i) {
-      out[i] = static_cast<A>((value_of(x[i]) - mean) * rstd * value_of(weight[i]) +
-                              value_of(bias[i]));
-    }
+    write_row(out, C, [=](std::int64_t i) {
+      return (value_of(x[i]) - mean) * rstd * value_of(weight[i]) + value_of(bias[i]);
+    });
   } else {
-    for (std::int64_t i = 0; i < C; ++i) {
-      out[i] = static_cast<A>((value_of(x[i]) - mean) * rstd * value_of(weight[i]));
-    }
+    write_row(out, C,
+              [=](std::int64_t i) { return (value_of(x[i]) - mean) * rstd * value_of(weight[i]); });
   }
 }
 
@@ -74,11 +98,9 @@ void rms_norm_row(const NormForward<A, W>& n, std::int64_t row) {
   const A* x = row_to_normalise(n, row);
   const T rstd = reciprocal_rms(x, C, n.eps);
   n.rstd[row] = rstd;
-  A* __restrict out = n.out + row * C;
   const W* weight = n.weight;
-  for (std::int64_t i = 0; i < C; ++i) {
-    out[i] = static_cast<A>(value_of(x[i]) * rstd * value_of(weight[i]));
-  }
+  write_row(n.out + row * C, C,
+            [=](std::int64_t i) { return value_of(x[i]) * rstd * value_of(weight[i]); });
 }
 
 /// With y = d_out * weight and h = (x - mean) * rstd, d_x = rstd * (y - avg(y) - h * avg(y * h)).
@@ -102,14 +124,14 @@ void layer_norm_backward_row(A* __restrict d_x, compute_t<A>* __restrict d_weigh
                     return value_of(d_out[i]) * value_of(weight[i]) *
                            ((value_of(x[i]) - mean) * rstd);
                   });
-  for (std::int64_t i = 0; i < C; ++i) {
+  write_gradient_row(d_x, C, [=](std::int64_t i, T* to) {
     const T h = (value_of(x[i]) - mean) * rstd;
     const T d_y = value_of(d_out[i]);
     const T d = rstd * (d_y * value_of(weight[i]) - average - h * slope);
-    d_x[i] = static_cast<A>(Accumulate ? value_of(d_x[i]) + d : d);
+    *to = Accumulate ? value_of(d_x[i]) + d : d;
     d_weight[i] += d_y * h;
     d_bias[i] += d_y;
-  }
+  });
 }
 
 /// The same without mean: d_x = rstd * (y - h * avg(y * h)).
@@ -125,13 +147,13 @@ void rms_norm_backward_row(A* __restrict d_x, compute_t<A>* __restrict d_weight,
   const T slope = rstd / static_cast<T>(C) * lane_sum<T>(C, [=](std::int64_t i) {
                     return value_of(d_out[i]) * value_of(weight[i]) * value_of(x[i]);
                   });
-  for (std::int64_t i = 0; i < C; ++i) {
+  write_gradient_row(d_x, C, [=](std::int64_t i, T* to) {
     const T h = value_of(x[i]) * rstd;
     const T d_y = value_of(d_out[i]);
     const T d = rstd * (d_y * value_of(weight[i]) - h * slope);
-    d_x[i] = static_cast<A>(Accumulate ? value_of(d_x[i]) + d : d);
+    *to = Accumulate ? value_of(d_x[i]) + d : d;
     d_weight[i] += d_y * h;
-  }
+  });
 }
 
 /// d_parameter[i] += partial sums of column i, in the order of the chunks, rounded once.
