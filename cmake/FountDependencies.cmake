@@ -2,7 +2,7 @@
 # Finds what the headers of Fount include. One file for the build tree and the installed package,
 # so that both look for the same versions and answer with the same sentence.
 
-# Sets FOUNT_HAS_CLI11, and FOUNT_MISSING to one message that names every
+# Sets FOUNT_HAS_CLI11, FOUNT_OPTIONAL_LIBRARIES, and FOUNT_MISSING to one message that names every
 # required library that is not there (empty when all are). A macro, so that the imported targets
 # belong to the caller's folder. Targets that exist already (from a parent project) are used.
 macro(fount_find_dependencies)
@@ -48,6 +48,13 @@ macro(fount_find_dependencies)
     list(APPEND fount_missing_packages libcli11-dev)
   endif()
 
+  # Libraries that one feature each needs. A header asks `#if FOUNT_HAS_ZLIB`, and the feature refuses
+  # with the name of the package where the answer is no.
+  set(FOUNT_OPTIONAL_LIBRARIES "")
+  fount_find_optional(ZLIB zlib.h z zlib1g-dev ZLIB::ZLIB)
+  fount_find_optional(ZSTD zstd.h zstd libzstd-dev zstd::libzstd)
+  fount_find_optional(UTF8PROC utf8proc.h utf8proc libutf8proc-dev utf8proc::utf8proc)
+
   if(fount_missing_names)
     list(JOIN fount_missing_names ", " fount_missing_names)
     list(JOIN fount_missing_packages " " fount_missing_packages)
@@ -57,3 +64,54 @@ macro(fount_find_dependencies)
   unset(fount_missing_names)
   unset(fount_missing_packages)
 endmacro()
+
+# fount_find_optional(NAME HEADER LIBRARY PACKAGE TARGET): appends NAME to FOUNT_OPTIONAL_LIBRARIES
+# where the library is found and FOUNT_<NAME> does not switch it off; with ON it must be there. TARGET
+# is what a parent project may call it. No find modules: Debian ships none for two of the three.
+macro(fount_find_optional name header library package target)
+  set(FOUNT_${name} AUTO CACHE STRING "Use ${package}: ON, OFF, or AUTO (where it is found)")
+  set_property(CACHE FOUNT_${name} PROPERTY STRINGS AUTO ON OFF)
+  if(FOUNT_${name} STREQUAL "AUTO")
+    set(fount_wanted AUTO)
+  elseif(FOUNT_${name})
+    set(fount_wanted ON)
+  else()
+    set(fount_wanted OFF)
+  endif()
+  if(TARGET ${target} AND NOT fount_wanted STREQUAL "OFF")
+    list(APPEND FOUNT_OPTIONAL_LIBRARIES ${name})
+    set(FOUNT_${name}_LINK ${target})
+    set(FOUNT_${name}_INCLUDE "")
+  elseif(NOT fount_wanted STREQUAL "OFF")
+    find_path(FOUNT_${name}_INCLUDE_DIR ${header})
+    find_library(FOUNT_${name}_LIBRARY ${library})
+    mark_as_advanced(FOUNT_${name}_INCLUDE_DIR FOUNT_${name}_LIBRARY)
+    if(FOUNT_${name}_INCLUDE_DIR AND FOUNT_${name}_LIBRARY)
+      list(APPEND FOUNT_OPTIONAL_LIBRARIES ${name})
+      set(FOUNT_${name}_LINK "${FOUNT_${name}_LIBRARY}")
+      set(FOUNT_${name}_INCLUDE "${FOUNT_${name}_INCLUDE_DIR}")
+    elseif(fount_wanted STREQUAL "ON")
+      string(TOLOWER ${name} fount_name)
+      list(APPEND fount_missing_names "${fount_name} (FOUNT_${name} is ON)")
+      list(APPEND fount_missing_packages ${package})
+    else()
+      string(TOLOWER ${name} fount_name)
+      message(STATUS "Fount: without ${fount_name} (apt-get install ${package})")
+    endif()
+  endif()
+  unset(fount_wanted)
+  unset(fount_name)
+endmacro()
+
+# Gives a target the optional libraries that were found, with FOUNT_HAS_<NAME>=1 for its headers.
+# Never exported: the machine that an installed copy is used on decides for itself.
+function(fount_link_optional target)
+  foreach(name IN LISTS FOUNT_OPTIONAL_LIBRARIES)
+    target_compile_definitions(${target} INTERFACE "$<BUILD_INTERFACE:FOUNT_HAS_${name}=1>")
+    target_link_libraries(${target} INTERFACE "$<BUILD_INTERFACE:${FOUNT_${name}_LINK}>")
+    if(FOUNT_${name}_INCLUDE)
+      target_include_directories(${target} SYSTEM INTERFACE
+        "$<BUILD_INTERFACE:${FOUNT_${name}_INCLUDE}>")
+    endif()
+  endforeach()
+endfunction()

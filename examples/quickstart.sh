@@ -27,11 +27,13 @@ check_system() {
     ubuntu) [ "${version:-0}" -ge 24 ] && return ;;
   esac
   echo "This is made for Debian 12 and Ubuntu 24.04 or later, and this is $system $version:" \
-    "it needs g++ 12 or clang 19, cmake 3.25, Eigen 3.4, nlohmann-json and CLI11."
+    "it needs g++ 12 or clang 19, cmake 3.25, Eigen 3.4, nlohmann-json and CLI11;" \
+    "and zlib, zstd and utf8proc for compressed text and more tokenizers."
 }
 
 check_system
-install_packages g++ make cmake libeigen3-dev nlohmann-json3-dev libcli11-dev ||
+install_packages g++ make cmake libeigen3-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libzstd-dev \
+  libutf8proc-dev ||
   stop "the packages above are missing"
 
 echo "Building (about a minute) ..."

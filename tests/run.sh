@@ -13,7 +13,8 @@ finish() {
   exit 1
 }
 
-install_packages g++ make cmake libeigen3-dev nlohmann-json3-dev libcli11-dev catch2 ||
+install_packages g++ make cmake libeigen3-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libzstd-dev \
+  libutf8proc-dev catch2 ||
   finish "0 passed, 1 failed"
 
 jobs=$(processors)

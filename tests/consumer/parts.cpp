@@ -5,11 +5,14 @@
 
 #include <fount/backend/cpu.hpp>
 #include <fount/config/precision.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/core/units.hpp>
 #include <fount/version.hpp>
 
 #include "my_model.hpp"
 
+static_assert(FOUNT_HAS_ZLIB == EXPECTED_ZLIB && FOUNT_HAS_ZSTD == EXPECTED_ZSTD,
+              "the package does not hand on the libraries that it found");
 static_assert(my_model.head_dim() == 16);
 static_assert(fount::bf16_mixed.bytes_per_parameter() == 18);
 

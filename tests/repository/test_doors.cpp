@@ -22,6 +22,11 @@ const std::vector<Door>& doors() {
   static const std::vector<Door> table = {
       {"Eigen", std::regex("<(unsupported/)?Eigen/.*"), std::regex("include/fount/ops/cpu/.*")},
       {"nlohmann-json", std::regex("<nlohmann/.*"), std::regex("include/fount/io/json\\.hpp")},
+      {"zlib", std::regex("<zlib\\.h>"),
+       std::regex("(include/fount/io/gzip|tests/support/compress)\\.hpp")},
+      {"zstd", std::regex("<zstd.*"),
+       std::regex("(include/fount/io/zstd|tests/support/compress)\\.hpp")},
+      {"utf8proc", std::regex("<utf8proc.*"), std::regex("include/fount/text/unicode\\.hpp")},
       {"CLI11", std::regex("<CLI/.*"), std::regex("include/fount/app/.*")},
       {"Catch2", std::regex("<catch2/.*"), std::regex("tests/support/catch\\.hpp")},
       {"Google Benchmark", std::regex("<benchmark/.*"),
@@ -139,6 +144,11 @@ TEST_CASE("the door rule notices what it forbids", "[repository][doors]") {
   CHECK(complaints("benchmarks/a.cpp", "<oneapi/dnnl/dnnl.hpp>") == 1);
   CHECK(complaints("include/fount/ops/cpu/a.hpp", "<cblas.h>") == 1);
   CHECK(complaints("benchmarks/harness/program.hpp", "<benchmark/benchmark.h>") == 0);
+  CHECK(complaints("include/fount/data/a.hpp", "<zstd.h>") == 1);
+  CHECK(complaints("include/fount/text/a.hpp", "<utf8proc.h>") == 1);
+  CHECK(complaints("include/fount/data/a.hpp", "<lzma.h>") == 1);
+  CHECK(complaints("include/fount/io/gzip.hpp", "<zlib.h>") == 0);
+  CHECK(complaints("include/fount/text/unicode.hpp", "<utf8proc.h>") == 0);
   CHECK(complaints("include/fount/ops/cpu/a.hpp", "<Eigen/Core>") == 0);
   CHECK(complaints("include/fount/core/a.hpp", "<vector>") == 0);
   CHECK(complaints("include/fount/core/a.hpp", "<sys/mman.h>") == 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The few macros of the project: host/device marks, the instruction set and its namespace.
+// The few macros of the project: host/device marks, the instruction set and its namespace, which
+// optional libraries there are.
 // Everything else is a constant, a template or a function.
 
 #if defined(__CUDACC__)
@@ -36,4 +37,16 @@
 #define FOUNT_CPU_NAMESPACE avx2
 #else
 #define FOUNT_CPU_NAMESPACE portable
+#endif
+
+/// Optional libraries: CMake says 1 for those that were found (FOUNT_ZLIB, FOUNT_ZSTD,
+/// FOUNT_UTF8PROC = AUTO, ON or OFF); who compiles without CMake says it with -D, and links them.
+#if !defined(FOUNT_HAS_ZLIB)
+#define FOUNT_HAS_ZLIB 0
+#endif
+#if !defined(FOUNT_HAS_ZSTD)
+#define FOUNT_HAS_ZSTD 0
+#endif
+#if !defined(FOUNT_HAS_UTF8PROC)
+#define FOUNT_HAS_UTF8PROC 0
 #endif

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ class Tokenizer {
   virtual std::string_view token(std::int32_t id) const = 0;
   /// Appends the ids of `text`. @throws Error naming the byte offset of what cannot be encoded.
   virtual void encode(std::string_view text, std::vector<std::int32_t>& ids) const = 0;
+  /// The token that stands between documents; nothing for vocabularies that have none.
+  virtual std::optional<std::int32_t> end_of_text() const { return std::nullopt; }
   /// The content of tokenizer.json.
   virtual std::string to_json() const = 0;
 
