@@ -79,23 +79,62 @@ inline FileError token_outside(const std::filesystem::path& shard, std::int64_t 
 
 }  // namespace detail
 
+/// Whether the ids of a vocabulary take 32 bits each.
+constexpr bool has_wide_tokens(std::int32_t vocab_size) { return vocab_size > 65536; }
+
+/// The header of a shard of ours. @throws Error unless origin.vocab_size is positive
+inline ShardHeader make_shard_header(const ShardOrigin& origin, std::int64_t count,
+                                     const std::filesystem::path& path) {
+  if (origin.vocab_size <= 0) {
+    throw Error("'" + path.string() + "': a shard needs the vocabulary size of its tokens");
+  }
+  const bool wide = has_wide_tokens(origin.vocab_size);
+  ShardHeader header;
+  header.magic() = wide ? ShardHeader::magic32 : ShardHeader::magic16;
+  header.version() = wide ? 7 : 1;
+  header.count() = static_cast<std::uint32_t>(count);
+  header.mark() = ShardHeader::our_mark;
+  header.vocab_size() = static_cast<std::uint32_t>(origin.vocab_size);
+  header.set_tokenizer_hash(origin.tokenizer_hash);
+  header.set_dataset_hash(origin.dataset_hash);
+  return header;
+}
+
+namespace detail {
+
+/// Appends ids to a file as a shard has them. @param written tokens before them, for messages
+/// @throws FileError naming file, offset, id and vocabulary if an id does not fit
+inline void write_tokens(FileWriter& file, const std::filesystem::path& name,
+                         std::span<const std::int32_t> ids, std::int32_t vocab_size,
+                         std::int64_t written) {
+  std::array<std::byte, 8192> buffer;
+  const std::size_t width = has_wide_tokens(vocab_size) ? 4 : 2;
+  while (!ids.empty()) {
+    const std::size_t size = std::min(ids.size(), buffer.size() / width);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (ids[i] < 0 || ids[i] >= vocab_size) {
+        throw token_outside(name, written + static_cast<std::int64_t>(i), ids[i], vocab_size);
+      }
+      const auto word = static_cast<std::uint32_t>(ids[i]);
+      std::memcpy(buffer.data() + i * width, &word, width);  // little-endian: the low bytes
+    }
+    file.write(std::span(buffer).first(size * width));
+    written += static_cast<std::int64_t>(size);
+    ids = ids.subspan(size);
+  }
+}
+
+}  // namespace detail
+
 /// Writes one shard; it appears under its name on finish(). 16-bit tokens up to a vocabulary of
 /// 65536, 32-bit ones beyond.
 class ShardWriter {
  public:
   /// @throws Error unless origin.vocab_size is positive
   ShardWriter(const std::filesystem::path& path, const ShardOrigin& origin)
-      : file_(path), vocab_size_(origin.vocab_size), wide_(origin.vocab_size > 65536) {
-    if (vocab_size_ <= 0) {
-      throw Error("'" + path.string() + "': a shard needs the vocabulary size of its tokens");
-    }
-    header_.magic() = wide_ ? ShardHeader::magic32 : ShardHeader::magic16;
-    header_.version() = wide_ ? 7 : 1;
-    header_.mark() = ShardHeader::our_mark;
-    header_.vocab_size() = static_cast<std::uint32_t>(origin.vocab_size);
-    header_.set_tokenizer_hash(origin.tokenizer_hash);
-    header_.set_dataset_hash(origin.dataset_hash);
-    file_.writer().write(std::as_bytes(std::span(header_.words)));
+      : file_(path), origin_(origin) {
+    const ShardHeader header = make_shard_header(origin_, 0, path);
+    file_.writer().write(std::as_bytes(std::span(header.words)));
   }
 
   std::int64_t count() const { return count_; }
@@ -107,35 +146,19 @@ class ShardWriter {
       throw FileError("'" + file_.path().string() + "': more than " +
                       std::to_string(max_shard_tokens) + " tokens; begin another shard");
     }
-    std::array<std::byte, 8192> buffer;
-    const std::size_t width = wide_ ? 4 : 2;
-    while (!ids.empty()) {
-      const std::size_t size = std::min(ids.size(), buffer.size() / width);
-      for (std::size_t i = 0; i < size; ++i) {
-        if (ids[i] < 0 || ids[i] >= vocab_size_) {
-          throw detail::token_outside(file_.path(), count_ + static_cast<std::int64_t>(i), ids[i],
-                                      vocab_size_);
-        }
-        const auto word = static_cast<std::uint32_t>(ids[i]);
-        std::memcpy(buffer.data() + i * width, &word, width);  // little-endian: the low bytes
-      }
-      file_.writer().write(std::span(buffer).first(size * width));
-      count_ += static_cast<std::int64_t>(size);
-      ids = ids.subspan(size);
-    }
+    detail::write_tokens(file_.writer(), file_.path(), ids, origin_.vocab_size, count_);
+    count_ += static_cast<std::int64_t>(ids.size());
   }
 
   void finish() {
-    header_.count() = static_cast<std::uint32_t>(count_);
-    file_.writer().write_at(0, std::as_bytes(std::span(header_.words)));
+    const ShardHeader header = make_shard_header(origin_, count_, file_.path());
+    file_.writer().write_at(0, std::as_bytes(std::span(header.words)));
     file_.commit();
   }
 
  private:
   AtomicFile file_;
-  ShardHeader header_;
-  std::int64_t vocab_size_;
-  bool wide_;
+  ShardOrigin origin_;
   std::int64_t count_ = 0;
 };
 

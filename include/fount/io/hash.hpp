@@ -17,6 +17,14 @@ namespace fount {
 /// Fed piece by piece; how the bytes are cut into pieces does not change the result.
 class Hash64 {
  public:
+  constexpr Hash64() = default;
+  /// Goes on from the value() of another.
+  static constexpr Hash64 resume(std::uint64_t value) {
+    Hash64 hash;
+    hash.state_ = value;
+    return hash;
+  }
+
   constexpr Hash64& add(std::string_view text) {
     for (const char c : text) mix(static_cast<std::uint8_t>(c));
     return *this;

@@ -20,15 +20,19 @@ namespace fount {
 /// Collects the distinct characters of texts, and counts characters.
 class CharacterSet {
  public:
-  /// @param where names the text in messages. @return the number of characters in `text`.
+  /// @param where names the text in messages, @param begin says at which byte of it `text` begins.
+  /// @return the number of characters in `text`.
   /// @throws Error with the byte offset where the text is not UTF-8.
-  std::int64_t add(std::string_view text, std::string_view where) {
+  std::int64_t add(std::string_view text, std::string_view where, std::int64_t begin = 0) {
     std::int64_t count = 0;
     for (std::size_t at = 0; at < text.size(); ++count) {
       const CodePoint code = decode_utf8(text, at);
       if (code.length == 0) {
         throw FileError::content(
-            where, "bytes that are not UTF-8 at offset " + std::to_string(at), "text in UTF-8",
+            where,
+            "bytes that are not UTF-8 at offset " +
+                std::to_string(begin + static_cast<std::int64_t>(at)),
+            "text in UTF-8",
             "convert it (iconv), or use the byte tokenizer, which takes any bytes");
       }
       seen_[code.value] = true;

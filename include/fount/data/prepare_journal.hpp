@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How far a preparation has come, in a file beside its shards, so that one that was killed goes on
+// and ends with the same bytes. What is not in the journal is cut off and done again.
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fount/core/error.hpp>
+#include <fount/core/units.hpp>
+#include <fount/data/dataset.hpp>
+#include <fount/data/documents.hpp>
+#include <fount/io/files.hpp>
+#include <fount/io/hash.hpp>
+#include <fount/io/json.hpp>
+#include <fount/text/utf8.hpp>
+
+namespace fount {
+
+/// What has been read and written so far. Arrays go by split: train, validation.
+struct PrepareState {
+  TextPosition position;        // all before it is in the shards
+  std::uint64_t text_hash = 0;  // of the texts so far
+  Bytes text_bytes = 0;
+  std::array<std::int64_t, 2> tokens{};
+  std::array<std::int64_t, 2> documents{};
+  BrokenDocuments broken;
+  Bytes resumed_bytes = 0;  // text that an earlier run has done; not in the file
+};
+
+namespace detail {
+
+inline constexpr std::string_view journal_name = "journal.json";
+
+inline Json to_json(const TextPosition& at) {
+  return {{"source", at.source},     {"offset", at.offset}, {"line", at.line},
+          {"document", at.document}, {"inside", at.inside}, {"dropped", at.dropped},
+          {"key", to_hex(at.key)}};
+}
+
+inline bool json_boolean(const Json& json, std::string_view name, std::string_view where) {
+  const Json& value = json_member(json, name, where);
+  if (value.is_boolean()) return value.get<bool>();
+  throw FileError::content(where, "\"" + std::string(name) + "\" of another type", "a boolean");
+}
+
+inline TextPosition position_from(const Json& json, std::string_view where) {
+  TextPosition at;
+  at.source = json_integer(json, "source", where);
+  at.offset = json_integer(json, "offset", where);
+  at.line = json_integer(json, "line", where);
+  at.document = json_integer(json, "document", where);
+  at.inside = json_boolean(json, "inside", where);
+  at.dropped = json_boolean(json, "dropped", where);
+  at.key = hash_member(json, "key", where);
+  return at;
+}
+
+}  // namespace detail
+
+/// Replaces the journal in one step; the shards must be on the device.
+inline void write_journal(const std::filesystem::path& folder, const PrepareState& state) {
+  Json json = {{"format", "fount-prepare-journal"},
+               {"format_version", 1},
+               {"position", detail::to_json(state.position)},
+               {"text_hash", to_hex(state.text_hash)},
+               {"text_bytes", state.text_bytes},
+               {"train_tokens", state.tokens[0]},
+               {"validation_tokens", state.tokens[1]},
+               {"train_documents", state.documents[0]},
+               {"validation_documents", state.documents[1]},
+               {"documents_seen", state.broken.seen()},
+               {"documents_broken", state.broken.broken()},
+               {"first_broken", Json::array()}};
+  // Names of files may be in any encoding, JSON is UTF-8.
+  for (const std::string& line : state.broken.first()) {
+    Utf8Stream text;
+    json["first_broken"].push_back(text.push(line) + text.finish());
+  }
+  write_file_atomically(folder / detail::journal_name, dump_json(json) + "\n");
+}
+
+/// The journal of a folder; nothing if there is none, or none that can be read: the work then
+/// starts anew.
+inline std::optional<PrepareState> read_journal(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / detail::journal_name;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+  try {
+    const std::string where = path.string();
+    const Json json = parse_json(read_file(path, MiB(1)), where);
+    json_integer(json, "format_version", where, 1, 1);
+    PrepareState state;
+    state.position = detail::position_from(json_member(json, "position", where), where);
+    state.text_hash = detail::hash_member(json, "text_hash", where);
+    state.text_bytes = json_integer(json, "text_bytes", where);
+    state.tokens = {json_integer(json, "train_tokens", where),
+                    json_integer(json, "validation_tokens", where)};
+    state.documents = {json_integer(json, "train_documents", where),
+                       json_integer(json, "validation_documents", where)};
+    std::vector<std::string> first;
+    for (const Json& line : json_member(json, "first_broken", where)) {
+      if (line.is_string()) first.push_back(line.get<std::string>());
+    }
+    state.broken.restore(json_integer(json, "documents_seen", where),
+                         json_integer(json, "documents_broken", where), std::move(first));
+    state.resumed_bytes = state.text_bytes;
+    return state;
+  } catch (const FileError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace fount
