@@ -47,6 +47,60 @@ TEST_CASE("fount prepare writes data and tells how to go on", "[app][tool]") {
   CHECK(std::filesystem::exists(output + "_b/metadata.json"));  // values keep their underscores
 }
 
+TEST_CASE("fount prepare takes documents, several inputs and the spellings of other programs",
+          "[app][tool]") {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 200; ++i) lines += "{\"body\": \"number " + std::to_string(i) + "\"}\n";
+  const std::string first = folder.file("1.jsonl", lines).string();
+  const std::string second = folder.file("2.txt", "plain\ntext\n").string();
+  const std::string output = (folder / "out").string();
+  const Outcome done = run({"prepare", "--input_dir", first, second, "--output_dir", output,
+                            "--tokenizer_type", "byte", "--num_workers", "3", "--vocab_size", "256",
+                            "--text-field=body", "--documents", "line", "--val-fraction", "0"});
+  CHECK(done.err.empty());
+  CHECK(done.code == 0);
+  CHECK(mentions(done.out, "in 2 files", "202 for training, 0 for validation, 0 broken",
+                 "byte, 256 tokens"));
+  const Outcome wrong = run({"prepare", "--input", first, "--output", output, "--overwrite"});
+  CHECK(wrong.code == 1);
+  CHECK(mentions(wrong.err, "200 broken documents among 200", "no \"text\"", "1.jsonl, line 1"));
+  const Outcome some = run({"prepare", "--input", first, second, "--documents=json-lines",
+                            "--text-field", "body", "--max-bad", "0.02", "--output", output + "2"});
+  CHECK(some.code == 0);
+  CHECK(mentions(some.err, "the first 2:", "2.txt, line 2", "invalid JSON"));
+  const auto usage = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"prepare", "--input", first, "--output", output + "3"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run(arguments);
+    CHECK(outcome.code == 2);
+    return outcome.err;
+  };
+  CHECK(mentions(usage({"--stride", "128"}), "--stride", "--seq-len"));
+  CHECK(mentions(usage({"--max_length", "128"}), "--max-length", "--seq-len"));
+  CHECK(mentions(usage({"--documents", "page"}), "'page'", "blank-line"));
+  CHECK(mentions(usage({"--vocab_size", "10", "--text-field", "body"}), "vocab-size", "10"));
+  CHECK(mentions(usage({"--workers", "0"}), "workers"));
+  CHECK(mentions(usage({"--max-bad", "2"}), "max-bad"));
+  CHECK(mentions(usage({"--max-line-bytes", "3"}), "max-line-bytes"));
+}
+
+TEST_CASE("the line about progress has speed, counts and what is left", "[app][tool]") {
+  PrepareProgress progress;
+  progress.part = 0.1;
+  CHECK(fount::detail::progress_line(progress, 3, 0) ==
+        "fount prepare: 10 % of the text, first pass");
+  progress.part = 0.6;
+  progress.encoding = true;
+  progress.text_bytes = 80'000'000;
+  progress.resumed_bytes = 20'000'000;
+  progress.documents = 1204;
+  progress.tokens = 21'000'000;
+  CHECK(fount::detail::progress_line(progress, 30, 0.2) ==
+        "fount prepare: 60 % of the text, 2.0 MB/s, 1,204 documents, 21,000,000 tokens, 30s left");
+  CHECK_FALSE(mentions(fount::detail::progress_line(progress, 0, 0.6), "left"));
+}
+
 TEST_CASE("fount stories writes as much as asked for, the same each time", "[app][tool]") {
   const TemporaryFolder folder;
   const std::string file = (folder / "s.txt").string();

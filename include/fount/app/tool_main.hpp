@@ -5,7 +5,6 @@
 // in the libraries.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -18,10 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include <fount/app/prepare_verb.hpp>
 #include <fount/app/suggest.hpp>
+#include <fount/app/tool_verb.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
-#include <fount/data/prepare.hpp>
 #include <fount/data/stories.hpp>
 #include <fount/io/files.hpp>
 #include <fount/version.hpp>
@@ -31,94 +31,6 @@
 namespace fount {
 
 namespace detail {
-
-/// Where a verb writes: results, and what is not a result.
-struct ToolStreams {
-  std::ostream& out;
-  std::ostream& err;
-};
-
-/// A verb of the program: its options, and what to do once they are read.
-struct ToolVerb {
-  CLI::App* app;
-  std::function<void(const ToolStreams&)> run;
-};
-
-/// An option that takes a number as people write it: 500000, 500k, 5M, 64KiB.
-inline CLI::Option* add_count(CLI::App& app, const std::string& name, std::int64_t& target,
-                              const std::string& description) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [name, &target](const std::string& text) {
-            auto number = parse_count(text);
-            if (!number) number = parse_bytes(text);
-            if (!number || *number < 0) {
-              throw CLI::ValidationError(
-                  name, "'" + text + "' is not a count; write 500000, 500k " + "or 5M");
-            }
-            target = *number;
-          },
-          description)
-      ->type_name("COUNT");
-}
-
-/// Tells on `err` how far a long preparation is, every two seconds.
-inline Progress progress_lines(std::ostream& err) {
-  using Clock = std::chrono::steady_clock;
-  return [&err, next = Clock::now() + std::chrono::seconds(2)](double part) mutable {
-    if (Clock::now() < next) return;
-    next = Clock::now() + std::chrono::seconds(2);
-    err << "fount prepare: " << static_cast<int>(part * 100.0) << " % of the text\n";
-  };
-}
-
-inline void summarise(std::ostream& out, const DatasetMetadata& data,
-                      const PrepareOptions& options) {
-  Bytes bytes = 0;
-  for (const DatasetSource& source : data.sources) bytes += source.bytes;
-  out << "text:       " << with_commas(bytes) << " bytes";
-  if (data.sources.size() > 1) out << " in " << data.sources.size() << " files";
-  out << "\ntokenizer:  " << data.tokenizer << ", " << data.vocab_size << " tokens\n";
-  for (const Split split : {Split::train, Split::validation}) {
-    const auto shards = std::ranges::count(data.shards, split, &DatasetShard::split);
-    out << (split == Split::train ? "train:      " : "validation: ")
-        << with_commas(data.tokens(split)) << " tokens in " << shards
-        << (shards == 1 ? " shard\n" : " shards\n");
-  }
-  const std::string folder = options.output.string();
-  out << "written to: " << folder << "\nnext:       train a model whose vocab_size is at least "
-      << data.vocab_size << ":\n            <trainer> train --data " << folder << '\n';
-}
-
-inline ToolVerb prepare_verb(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("prepare", "Turn text into token shards and a tokenizer");
-  const auto options = std::make_shared<PrepareOptions>();
-  app->add_option("--input", options->input,
-                  "Text file, folder (its .txt files in natural order), or - for standard input")
-      ->required();
-  app->add_option("--output", options->output, "Folder for shards, tokenizer and metadata")
-      ->required();
-  app->add_option("--tokenizer", options->tokenizer,
-                  "char: one token per character of the text (UTF-8); byte: 256 tokens, any text")
-      ->check(CLI::IsMember({"char", "byte"}))
-      ->capture_default_str();
-  app->add_option("--val-fraction", options->val_fraction,
-                  "Part of the text, at its end, that becomes validation data")
-      ->capture_default_str();
-  app->add_flag("--split-at-documents", options->split_at_documents,
-                "Move the cut between train and validation to the next blank line");
-  add_count(*app, "--shard-tokens", options->shard_tokens, "Tokens in a shard (default 100M)");
-  app->add_flag("--overwrite", options->overwrite, "Replace prepared data in the output folder");
-  app->footer(
-      "Examples:\n"
-      "  fount prepare --input shakespeare.txt --output data/shakespeare\n"
-      "  fount prepare --input books/ --tokenizer byte --output data/books\n"
-      "  zcat text.gz | fount prepare --input - --output data/text");
-  return {app, [options](const ToolStreams& streams) {
-            summarise(streams.out, prepare(*options, progress_lines(streams.err)), *options);
-          }};
-}
 
 struct StoriesOptions {
   std::string output;
