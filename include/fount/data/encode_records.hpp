@@ -70,6 +70,10 @@ class RecordEncoder {
   EncodedBatch operator()(RecordBatch batch) const {
     EncodedBatch result;
     result.batch = std::move(batch);
+    std::size_t size = 0;
+    for (const TextRecord& record : result.batch.records) size += record.text.size() + 2;
+    // Some tokenizers reserve what each text needs, which copies all before it every time.
+    for (std::vector<std::int32_t>& ids : result.ids) ids.reserve(size);
     for (TextRecord& record : result.batch.records) {
       if (options_.one_text) {
         encode_part_of_text(record, result);

@@ -411,6 +411,8 @@ class Preparation {
     report(encoded.batch.consumed, true);
   }
   void journal() {
+    // What comes through a pipe does not come again.
+    if (!std::ranges::all_of(sources_.all(), &TextSource::regular)) return;
     for (StagedShards& shards : shards_) shards.sync();
     write_journal(output_->staging(), state_);
     journaled_bytes_ = state_.text_bytes;

@@ -36,7 +36,7 @@ struct RecordOptions {
   DocumentRule documents = DocumentRule::file;
   bool as_it_is = false;   // plain text keeps a byte order mark, and nothing in it is broken
   bool any_bytes = false;  // bytes that are not UTF-8, and NUL, are text as well
-  std::size_t piece_bytes = std::size_t{1} << 20U;  // longer documents come in pieces
+  std::size_t piece_bytes = std::size_t{1} << 18U;  // longer documents come in pieces
   std::size_t line_bytes = std::size_t{1} << 25U;   // longer lines of JSON are broken
 };
 
@@ -180,7 +180,7 @@ class RecordReader {
   bool ensure(std::size_t size) {
     constexpr std::size_t step = std::size_t{1} << 18U;
     while (buffer_.size() - used_ < size && !ended_) {
-      if (used_ > 0) {
+      if (used_ >= buffer_.size() / 2) {  // not for every line: moving bytes takes time
         buffer_.erase(0, used_);
         used_ = 0;
       }
@@ -323,17 +323,23 @@ class RecordReader {
       for (ensure(2); const std::size_t blank = blank_line(ahead()); ensure(2)) use(blank);
       if (ahead().empty()) return std::nullopt;
     }
-    const std::size_t limit = options_.piece_bytes;
-    const bool more = ensure(limit + 8);
     TextRecord record = start(TextFormat::text);
-    const std::string_view text = ahead().substr(0, std::min(limit, ahead().size()));
-    for (std::size_t at = text.find('\n'); at != std::string_view::npos;
-         at = text.find('\n', at + 1)) {
+    const std::size_t limit = options_.piece_bytes;
+    std::size_t searched = 0;
+    for (;;) {
+      const std::size_t at = ahead().substr(0, limit).find('\n', searched);
+      if (at == std::string_view::npos) {
+        searched = std::min(limit, ahead().size());
+        if (searched == limit || !ensure(searched + 1)) break;
+        continue;
+      }
+      ensure(at + 3);
       const std::string_view rest = ahead().substr(at + 1);
-      if (!rest.empty() && blank_line(rest) == 0) continue;
-      return end_paragraph(std::move(record), at);
+      if (rest.empty() || blank_line(rest) > 0) return end_paragraph(std::move(record), at);
+      searched = at + 1;
     }
-    if (!more && ahead().size() <= limit) return end_paragraph(std::move(record), ahead().size());
+    ensure(limit + 8);
+    if (ahead().size() <= limit) return end_paragraph(std::move(record), ahead().size());
     const std::size_t size = piece_end(ahead(), limit);
     record.ends = false;
     record.text = ahead().substr(0, size);
