@@ -170,6 +170,10 @@ TEST_CASE("other options, other files or a damaged journal start anew", "[data][
     CHECK(files == expected);
     if (size > 300) size += 200;
   }
+  std::string wrong = journal;  // more tokens than any disk holds
+  wrong.replace(wrong.find("\"train_tokens\": ") + 16, 0, "9000000000000");
+  folder.file("out/.fount-prepare/journal.json", wrong);
+  CHECK(restart(options).first == 0);
   // A shard that is shorter than the journal says.
   std::filesystem::resize_file(staging / "tokens_train_000000.bin", 5000);
   auto result = restart(options);
