@@ -28,7 +28,6 @@ const std::vector<Door>& doors() {
        std::regex("(include/fount/io/zstd|tests/support/compress)\\.hpp")},
       {"utf8proc", std::regex("<utf8proc.*"), std::regex("include/fount/text/unicode\\.hpp")},
       {"CLI11", std::regex("<CLI/.*"), std::regex("include/fount/app/.*")},
-      {"utf8proc", std::regex("<utf8proc\\.h>"), std::regex("include/fount/text/unicode\\.hpp")},
       {"Catch2", std::regex("<catch2/.*"), std::regex("tests/support/catch\\.hpp")},
       {"Google Benchmark", std::regex("<benchmark/.*"),
        std::regex("benchmarks/harness/program\\.hpp")},

@@ -4,7 +4,9 @@
 // unlike GPT-2's, whose first 256 ids follow the order of its alphabet.
 // The alphabet of the files: Radford et al. 2019 (encoder.py, bytes_to_unicode).
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -55,6 +57,11 @@ class ByteTokenizer final : public Tokenizer {
   void encode(std::string_view text, std::vector<std::int32_t>& ids) const override {
     ids.reserve(ids.size() + text.size());
     for (const char c : text) ids.push_back(id_of_[static_cast<unsigned char>(c)]);
+  }
+  using Tokenizer::next_cut;
+  std::size_t next_cut(std::string_view text, std::size_t at,
+                       const AllowedSpecial&) const override {
+    return std::min(at, text.size());
   }
   std::string to_json() const override {
     constexpr auto alphabet = byte_alphabet();

@@ -4,6 +4,7 @@
 // points, as nanoGPT's shakespeare_char has it. Characters that the text lacks cannot be encoded.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -101,6 +102,11 @@ class CharacterTokenizer final : public Tokenizer {
       ids.push_back(id);
       at += static_cast<std::size_t>(code.length);
     }
+  }
+  using Tokenizer::next_cut;
+  std::size_t next_cut(std::string_view text, std::size_t at,
+                       const AllowedSpecial&) const override {
+    return next_code_point(text, std::min(at, text.size()));
   }
   std::string to_json() const override {
     Json vocabulary = Json::object();

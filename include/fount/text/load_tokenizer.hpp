@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads a tokenizer.json and gives the tokenizer that it describes. What this library cannot
-// reproduce exactly is refused by name; nothing is approximated.
+// Reads the files of a tokenizer (tokenizer.json, tiktoken's ranks, GPT-2's pair) and gives the
+// tokenizer that they describe. What this library cannot reproduce exactly is refused by name;
+// nothing is approximated.
 
 #include <array>
 #include <cstdint>
@@ -9,14 +10,19 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
 #include <fount/io/files.hpp>
 #include <fount/io/json.hpp>
+#include <fount/text/bpe.hpp>
+#include <fount/text/bpe_json_reader.hpp>
 #include <fount/text/byte.hpp>
 #include <fount/text/character.hpp>
+#include <fount/text/tiktoken.hpp>
 #include <fount/text/tokenizer.hpp>
 
 namespace fount {
@@ -25,7 +31,8 @@ namespace detail {
 
 [[noreturn]] inline void refuse_tokenizer(std::string_view where, const std::string& found) {
   throw FileError::content(where, found,
-                           "a tokenizer of kind char or byte, as `fount prepare` writes it",
+                           "a tokenizer of kind char or byte, as `fount prepare` writes it, or "
+                           "byte-level BPE",
                            "other tokenizers are not supported by this version");
 }
 
@@ -67,6 +74,30 @@ inline void check_tokenizer_parts(const Json& json, std::string_view where) {
   const auto after = part_type(json, "post_processor", where);
   if (after != "null" && after != "ByteLevel") {
     refuse_tokenizer(where, "a post-processor of type " + after);
+  }
+}
+
+/// Whether the file is a byte-level BPE that merges, or has tokens beside the bytes; without either
+/// it is a byte tokenizer. Files from before 2021 do not name the type of their model.
+inline bool is_byte_level_bpe(const Json& json, std::string_view where) {
+  const Json& model = json_member(json, "model", where);
+  if (model.contains("type") && json_string(model, "type", where) != "BPE") return false;
+  const auto filled = [](const Json& object, const char* name) {
+    const auto at = object.find(name);
+    return at != object.end() && !at->empty();
+  };
+  return part_type(json, "decoder", where) == "ByteLevel" &&
+         (filled(model, "merges") || filled(json, "added_tokens"));
+}
+
+/// The tokenizer of a model; what is wrong with it is said with the name of the file.
+inline std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeModel model, std::string_view where) {
+  try {
+    return std::make_unique<BpeTokenizer>(std::move(model));
+  } catch (const ConfigError&) {
+    throw;  // this program, not the file
+  } catch (const Error& e) {
+    throw FileError("'" + std::string(where) + "': " + e.what());
   }
 }
 
@@ -116,11 +147,49 @@ inline std::unique_ptr<Tokenizer> make_byte_tokenizer(const Json& json, std::str
 
 }  // namespace detail
 
+namespace detail {
+
+/// GPT-2's two files, as OpenAI and as Hugging Face call them.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 2> gpt2_pairs = {
+    {{"encoder.json", "vocab.bpe"}, {"vocab.json", "merges.txt"}}};
+
+/// The file itself, or the one of a folder that says what the tokenizer is.
+inline std::filesystem::path tokenizer_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return path;
+  if (std::filesystem::exists(path / "tokenizer.json", ignored)) return path / "tokenizer.json";
+  const std::vector<std::string> ranks = list_files(path, "*.tiktoken");
+  if (ranks.size() == 1) return path / ranks.front();
+  for (const auto& [vocabulary, merges] : gpt2_pairs) {
+    if (std::filesystem::exists(path / merges, ignored)) return path / vocabulary;
+  }
+  if (ranks.empty()) return path / "tokenizer.json";  // the error names what is missing
+  throw FileError::content(path.string(), std::to_string(ranks.size()) + " rank files",
+                           "one tokenizer in the folder", "name the file");
+}
+
+/// The encoding of a rank file with a published name.
+inline TiktokenEncoding encoding_of_file(const std::filesystem::path& file) {
+  std::string known;
+  for (TiktokenEncoding& encoding : tiktoken_encodings()) {
+    if (encoding.file == file.filename()) return std::move(encoding);
+    known += (known.empty() ? "" : ", ") + encoding.name;
+  }
+  throw FileError::content(file.string(), "a rank file of a name that says no encoding",
+                           "r50k_base.tiktoken, cl100k_base.tiktoken or o200k_base.tiktoken",
+                           "name the encoding: " + known);
+}
+
+}  // namespace detail
+
 /// The tokenizer described by the text of a tokenizer.json.
 /// @param where names the text in messages
 /// @throws FileError if it is damaged, or describes a tokenizer that is not supported
 inline std::unique_ptr<Tokenizer> parse_tokenizer(std::string_view text, std::string_view where) {
   const Json json = parse_json(text, where);
+  if (detail::is_byte_level_bpe(json, where)) {
+    return detail::make_bpe_tokenizer(read_bpe_model(json, where), where);
+  }
   detail::check_tokenizer_parts(json, where);
   const auto codes = detail::vocabulary_code_points(
       json_member(json_member(json, "model", where), "vocab", where), where);
@@ -134,12 +203,32 @@ inline std::unique_ptr<Tokenizer> parse_tokenizer(std::string_view text, std::st
       where, "a pre-tokenizer of type " + before + " with a decoder of type " + after);
 }
 
-/// Reads the tokenizer of a folder (its tokenizer.json), or the file itself.
-/// @throws FileError if there is none, or as parse_tokenizer()
-inline std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {
-  std::error_code ignored;
-  const std::filesystem::path file =
-      std::filesystem::is_directory(path, ignored) ? path / "tokenizer.json" : path;
+/// Reads the tokenizer of a folder or file:
+/// - tokenizer.json of Hugging Face: characters, bytes, or byte-level BPE;
+/// - a .tiktoken file, or any file with `encoding`: ranks;
+/// - vocab.bpe and encoder.json (or merges.txt and vocab.json), by either name: GPT-2's pair.
+/// A folder holds one of these; tokenizer.json goes before the others.
+/// @param encoding  what a rank file is for (tiktoken_encodings()); empty: by the file's name
+/// @throws FileError if there is none, or if it is damaged or not supported; ConfigError if the
+///         encoding is not known
+inline std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path,
+                                                 std::string_view encoding = {}) {
+  const std::filesystem::path file = detail::tokenizer_file(path);
+  const std::string name = file.filename().string();
+  if (!encoding.empty() || file.extension() == ".tiktoken") {
+    const TiktokenEncoding known =
+        encoding.empty() ? detail::encoding_of_file(file) : tiktoken_encoding(encoding);
+    return detail::make_bpe_tokenizer(
+        read_tiktoken_model(read_file(file, MiB(256)), file.string(), known), file.string());
+  }
+  for (const auto& [vocabulary, merges] : detail::gpt2_pairs) {
+    if (name != vocabulary && name != merges) continue;
+    const std::filesystem::path first = file.parent_path() / vocabulary;
+    const std::filesystem::path second = file.parent_path() / merges;
+    return detail::make_bpe_tokenizer(read_gpt2_model(read_file(first, MiB(256)), first.string(),
+                                                      read_file(second, MiB(256)), second.string()),
+                                      first.string());
+  }
   return parse_tokenizer(read_file(file, MiB(256)), file.string());
 }
 

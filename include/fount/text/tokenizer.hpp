@@ -21,6 +21,37 @@
 
 namespace fount {
 
+/// A token that steers a model (the end of a text, the turn of a speaker) and stands for no text.
+struct SpecialToken {
+  std::string content;  // how it is written
+  std::int32_t id = 0;
+};
+
+/// Which special tokens are recognised in a text. Text from outside should be encoded with none():
+/// then nobody can smuggle a control token in, and its spelling is text like any other.
+class AllowedSpecial {
+ public:
+  static AllowedSpecial none() { return {}; }
+  static AllowedSpecial all() {
+    AllowedSpecial allowed;
+    allowed.all_ = true;
+    return allowed;
+  }
+  /// Those written like this; encoding refuses names that the tokenizer does not have.
+  static AllowedSpecial names(std::vector<std::string> contents) {
+    AllowedSpecial allowed;
+    allowed.names_ = std::move(contents);
+    return allowed;
+  }
+
+  bool is_all() const { return all_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  bool all_ = false;
+  std::vector<std::string> names_;
+};
+
 /// Turns text into token ids 0 .. vocab_size()-1 and back. decode(encode(x)) == x, byte for byte.
 class Tokenizer {
  public:
@@ -33,6 +64,25 @@ class Tokenizer {
   virtual std::string_view token(std::int32_t id) const = 0;
   /// Appends the ids of `text`. @throws Error naming the byte offset of what cannot be encoded.
   virtual void encode(std::string_view text, std::vector<std::int32_t>& ids) const = 0;
+  /// The same, with special tokens recognised. @throws Error if one that is named does not exist.
+  virtual void encode(std::string_view text, const AllowedSpecial& allowed,
+                      std::vector<std::int32_t>& ids) const {
+    for (const std::string& name : allowed.names()) find_special(name);
+    encode(text, ids);
+  }
+  /// Smallest place at or after byte `at` where the text can be cut so that the ids of both parts
+  /// are those of the whole; its size if no place is certain.
+  virtual std::size_t next_cut(std::string_view text, std::size_t at,
+                               const AllowedSpecial& allowed) const {
+    static_cast<void>(at);
+    static_cast<void>(allowed);
+    return text.size();
+  }
+  std::size_t next_cut(std::string_view text, std::size_t at) const {
+    return next_cut(text, at, AllowedSpecial::none());
+  }
+  /// In the order of their ids.
+  virtual std::vector<SpecialToken> special_tokens() const { return {}; }
   /// The token that stands between documents; nothing for vocabularies that have none.
   virtual std::optional<std::int32_t> end_of_text() const { return std::nullopt; }
   /// The content of tokenizer.json.
@@ -42,6 +92,22 @@ class Tokenizer {
     std::vector<std::int32_t> ids;
     encode(text, ids);
     return ids;
+  }
+  std::vector<std::int32_t> encode(std::string_view text, const AllowedSpecial& allowed) const {
+    std::vector<std::int32_t> ids;
+    encode(text, allowed, ids);
+    return ids;
+  }
+  /// The id of a special token. @throws Error naming those that there are.
+  std::int32_t find_special(std::string_view content) const {
+    const std::vector<SpecialToken> tokens = special_tokens();
+    std::string known;
+    for (const SpecialToken& token : tokens) {
+      if (token.content == content) return token.id;
+      if (known.size() < 400) known += (known.empty() ? "" : ", ") + token.content;
+    }
+    throw Error("tokenizer: no special token '" + std::string(content) + "'; " +
+                (tokens.empty() ? "this tokenizer has none" : "it has " + known));
   }
   /// The bytes of the tokens in a row; unfinished characters stay as they are.
   /// @throws Error if an id is outside the vocabulary.
@@ -66,6 +132,7 @@ class Tokenizer {
   void save(const std::filesystem::path& folder, std::int64_t model_max_length = 0) const {
     write_file_atomically(folder / "tokenizer.json", to_json());
     std::string config = "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n";
+    config += end_of_text_config();
     if (model_max_length > 0) {
       config += "  \"model_max_length\": " + std::to_string(model_max_length) + ",\n";
     }
@@ -79,6 +146,9 @@ class Tokenizer {
   Tokenizer(Tokenizer&&) = default;
   Tokenizer& operator=(const Tokenizer&) = default;
   Tokenizer& operator=(Tokenizer&&) = default;
+
+  /// Lines of tokenizer_config.json for the token between documents, if there is one.
+  virtual std::string end_of_text_config() const { return {}; }
 
   /// For token(): @throws Error if `id` is not in the vocabulary.
   void check_id(std::int32_t id) const {

@@ -2,7 +2,7 @@
 #pragma once
 // The only door to utf8proc: what Unicode says about a code point (letters, numbers, marks, white
 // space, ...), lower case, and canonical decomposition. The version of Unicode is utf8proc's.
-// Without that library (FOUNT_HAS_UTF8PROC is then 0 or not defined) the header compiles and every
+// Without that library (FOUNT_HAS_UTF8PROC is then 0) the header compiles and every
 // function here throws: a tokenizer that guessed classes would give other ids than it should.
 // The Unicode Standard, sections 3.13, 4.5; PropList.txt; https://github.com/JuliaStrings/utf8proc
 
@@ -17,8 +17,9 @@
 #include <vector>
 
 #include <fount/core/error.hpp>
+#include <fount/core/macros.hpp>
 
-#if defined(FOUNT_HAS_UTF8PROC) && FOUNT_HAS_UTF8PROC
+#if FOUNT_HAS_UTF8PROC
 #include <utf8proc.h>
 #endif
 
@@ -66,7 +67,7 @@ constexpr bool is_white_space(char32_t code) {
 
 /// Whether this program can answer questions about Unicode.
 constexpr bool has_unicode() {
-#if defined(FOUNT_HAS_UTF8PROC) && FOUNT_HAS_UTF8PROC
+#if FOUNT_HAS_UTF8PROC
   return true;
 #else
   return false;
@@ -82,7 +83,7 @@ namespace detail {
       "build again");
 }
 
-#if defined(FOUNT_HAS_UTF8PROC) && FOUNT_HAS_UTF8PROC
+#if FOUNT_HAS_UTF8PROC
 constexpr UnicodeSet unicode_set_of_category(utf8proc_category_t category) {
   switch (category) {
     case UTF8PROC_CATEGORY_LU:
@@ -130,12 +131,14 @@ class UnicodeTable {
   UnicodeSet operator[](char32_t code) const {
     return sets_[std::size_t{blocks_[code >> 8U]} << 8U | (code & 0xFFU)];
   }
+  /// The sets of U+0000 to U+00FF, for loops over text that is mostly ASCII.
+  const UnicodeSet* first_block() const { return sets_.data(); }
 
   UnicodeTable(const UnicodeTable&) = delete;
   UnicodeTable& operator=(const UnicodeTable&) = delete;
 
  private:
-#if defined(FOUNT_HAS_UTF8PROC) && FOUNT_HAS_UTF8PROC
+#if FOUNT_HAS_UTF8PROC
   UnicodeTable() {
     std::map<std::array<UnicodeSet, 256>, std::uint16_t> known;  // most blocks are like others
     for (std::size_t block = 0; block < blocks_.size(); ++block) {
@@ -178,7 +181,7 @@ inline bool is_control(char32_t code) { return contains(unicode_set(code), Unico
 /// The version of Unicode behind the answers, such as "15.0.0".
 /// @throws ConfigError if this program was built without utf8proc
 inline std::string_view unicode_version() {
-#if defined(FOUNT_HAS_UTF8PROC) && FOUNT_HAS_UTF8PROC
+#if FOUNT_HAS_UTF8PROC
   return utf8proc_unicode_version();
 #else
   detail::refuse_unicode();
@@ -194,7 +197,7 @@ inline void append_lower(std::u32string& text, char32_t code) {
     text += code >= U'A' && code <= U'Z' ? code + 32U : code;
     return;
   }
-#if defined(FOUNT_HAS_UTF8PROC) && FOUNT_HAS_UTF8PROC
+#if FOUNT_HAS_UTF8PROC
   if (code == 0x130) {
     text += {U'i', char32_t{0x307}};
     return;
@@ -209,7 +212,7 @@ inline void append_lower(std::u32string& text, char32_t code) {
 /// accents on one letter in canonical order. What no code point can be stays as it is.
 /// @throws ConfigError if this program was built without utf8proc
 inline std::u32string canonical_decomposition(std::u32string_view text) {
-#if defined(FOUNT_HAS_UTF8PROC) && FOUNT_HAS_UTF8PROC
+#if FOUNT_HAS_UTF8PROC
   const auto combining_class = [](char32_t code) {
     return utf8proc_get_property(static_cast<utf8proc_int32_t>(code))->combining_class;
   };
