@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fount/text/unicode.hpp>
 
-#include <iostream>
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/small_bpe.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace fount;
@@ -12,11 +12,6 @@ using namespace fount::test;
 
 namespace {
 
-/// Whether there is something to test; says so if not.
-bool unicode_here() {
-  if (!has_unicode()) std::cout << "skipped: built without utf8proc\n";
-  return has_unicode();
-}
 std::u32string lower(std::u32string_view text) {
   std::u32string result;
   for (const char32_t code : text) append_lower(result, code);
