@@ -19,6 +19,7 @@
 
 #include <fount/app/prepare_verb.hpp>
 #include <fount/app/suggest.hpp>
+#include <fount/app/tokenizer_verbs.hpp>
 #include <fount/app/tool_verb.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
@@ -121,7 +122,12 @@ inline int run_tool(std::vector<std::string> arguments, std::ostream& out, std::
   program.set_version_flag("--version", std::string("fount ") + version);
   program.require_subcommand(1);
   program.footer("'fount VERB --help' explains a verb.");
-  const detail::ToolVerb verbs[] = {detail::prepare_verb(program), detail::stories_verb(program)};
+  const detail::TokenizerVerb tokenizer = detail::tokenizer_verb(program);
+  const detail::ToolVerb verbs[] = {detail::prepare_verb(program),
+                                    detail::stories_verb(program),
+                                    {tokenizer.app, [&](const detail::ToolStreams& streams) {
+                                       tokenizer.run(streams.out, streams.err);
+                                     }}};
 
   if (arguments.empty()) {
     err << program.help();
@@ -133,14 +139,26 @@ inline int run_tool(std::vector<std::string> arguments, std::ostream& out, std::
     names.push_back(candidate.app->get_name());
     if (arguments.front() == names.back()) verb = &candidate;
   }
-  const std::string name = verb == nullptr ? "fount" : "fount " + arguments.front();
+  std::string name = verb == nullptr ? "fount" : "fount " + arguments.front();
   if (verb == nullptr && !arguments.front().starts_with("-")) {
     return detail::refuse_usage(
         err, name,
         "unknown verb '" + arguments.front() + "'" + suggestion(arguments.front(), names));
   }
-  const std::string unknown =
-      detail::unknown_option(verb == nullptr ? program : *verb->app, arguments);
+  const CLI::App* app = verb == nullptr ? &program : verb->app;
+  if (verb != nullptr && arguments.size() > 1 && !arguments[1].starts_with("-")) {
+    names.clear();  // of the verbs below this one
+    for (const CLI::App* below : verb->app->get_subcommands({})) {
+      names.push_back(below->get_name());
+      if (arguments[1] == names.back()) app = below;
+    }
+    if (app == verb->app && !names.empty()) {
+      return detail::refuse_usage(
+          err, name, "unknown verb '" + arguments[1] + "'" + suggestion(arguments[1], names));
+    }
+    if (app != verb->app) name += " " + arguments[1];
+  }
+  const std::string unknown = detail::unknown_option(*app, arguments);
   if (!unknown.empty()) return detail::refuse_usage(err, name, unknown);
 
   try {
@@ -164,6 +182,7 @@ inline int run_tool(std::vector<std::string> arguments, std::ostream& out, std::
 
 /// The main function of `fount`.
 inline int tool_main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);  // nobody here mixes streams with stdio
   return run_tool(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), std::cout,
                   std::cerr);
 }
