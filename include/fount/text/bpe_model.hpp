@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <fount/text/added_tokens.hpp>
-#include <fount/text/split.hpp>
+#include <fount/text/split_rule.hpp>
 #include <fount/text/token_table.hpp>
 
 namespace fount {

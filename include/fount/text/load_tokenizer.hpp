@@ -22,6 +22,7 @@
 #include <fount/text/bpe_json_reader.hpp>
 #include <fount/text/byte.hpp>
 #include <fount/text/character.hpp>
+#include <fount/text/gpt2_files.hpp>
 #include <fount/text/tiktoken.hpp>
 #include <fount/text/tokenizer.hpp>
 
