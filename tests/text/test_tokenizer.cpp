@@ -132,8 +132,9 @@ TEST_CASE("tokenizers that cannot be reproduced are refused by name", "[text][to
     change(json);
     return refusal(json);
   };
-  CHECK(mentions(changed([](Json& j) { j["model"]["type"] = "WordPiece"; }), "WordPiece",
+  CHECK(mentions(changed([](Json& j) { j["model"]["type"] = "WordLevel"; }), "WordLevel",
                  "char or byte"));
+  CHECK(mentions(changed([](Json& j) { j["model"]["type"] = "WordPiece"; }), "unk_token"));
   CHECK(mentions(changed([](Json& j) { j["model"]["type"] = "Unigram"; }), "Unigram"));
   CHECK(mentions(changed([](Json& j) { j["model"]["merges"] = {{"a", "b"}}; }), "1 merges"));
   CHECK(mentions(changed([](Json& j) { j["model"]["unk_token"] = "a"; }), "unk_token"));

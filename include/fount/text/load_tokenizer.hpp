@@ -25,6 +25,9 @@
 #include <fount/text/gpt2_files.hpp>
 #include <fount/text/tiktoken.hpp>
 #include <fount/text/tokenizer.hpp>
+#include <fount/text/wordpiece.hpp>
+#include <fount/text/wordpiece_json_reader.hpp>
+#include <fount/text/wordpiece_model.hpp>
 
 namespace fount {
 
@@ -32,8 +35,8 @@ namespace detail {
 
 [[noreturn]] inline void refuse_tokenizer(std::string_view where, const std::string& found) {
   throw FileError::content(where, found,
-                           "a tokenizer of kind char or byte, as `fount prepare` writes it, or "
-                           "byte-level BPE",
+                           "a tokenizer of kind char or byte, as `fount prepare` writes it, "
+                           "byte-level BPE, or WordPiece",
                            "other tokenizers are not supported by this version");
 }
 
@@ -102,6 +105,31 @@ inline std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeModel model, std::string
   }
 }
 
+inline std::unique_ptr<Tokenizer> make_wordpiece(WordPieceModel model, std::string_view where) {
+  try {
+    return std::make_unique<WordPieceTokenizer>(std::move(model));
+  } catch (const ConfigError&) {
+    throw;  // nothing is wrong with the file
+  } catch (const Error& e) {
+    throw FileError("'" + std::string(where) + "': " + e.what());
+  }
+}
+
+/// A vocab.txt, and the options of a tokenizer_config.json beside it: those of uncased BERT if
+/// there is none.
+inline std::unique_ptr<Tokenizer> load_wordpiece_vocabulary(const std::filesystem::path& file) {
+  BertTextOptions options;
+  std::error_code ignored;
+  const std::filesystem::path config = file.parent_path() / "tokenizer_config.json";
+  if (std::filesystem::exists(config, ignored)) {
+    const Json json = parse_json(read_file(config, MiB(16)), config.string());
+    options = read_bert_config(json, config.string());
+  }
+  return make_wordpiece(
+      read_wordpiece_vocabulary_text(read_file(file, MiB(256)), file.string(), options),
+      file.string());
+}
+
 /// The one code point of each id. @throws FileError unless ids are 0 .. n-1, each once.
 inline std::vector<char32_t> vocabulary_code_points(const Json& vocabulary,
                                                     std::string_view where) {
@@ -164,6 +192,7 @@ inline std::filesystem::path tokenizer_file(const std::filesystem::path& path) {
   for (const auto& [vocabulary, merges] : gpt2_pairs) {
     if (std::filesystem::exists(path / merges, ignored)) return path / vocabulary;
   }
+  if (std::filesystem::exists(path / "vocab.txt", ignored)) return path / "vocab.txt";
   if (ranks.empty()) return path / "tokenizer.json";  // the error names what is missing
   throw FileError::content(path.string(), std::to_string(ranks.size()) + " rank files",
                            "one tokenizer in the folder", "name the file");
@@ -191,6 +220,9 @@ inline std::unique_ptr<Tokenizer> parse_tokenizer(std::string_view text, std::st
   if (detail::is_byte_level_bpe(json, where)) {
     return detail::make_bpe_tokenizer(read_bpe_model(json, where), where);
   }
+  if (is_wordpiece_json(json)) {
+    return detail::make_wordpiece(read_wordpiece_model(json, where), where);
+  }
   detail::check_tokenizer_parts(json, where);
   const auto codes = detail::vocabulary_code_points(
       json_member(json_member(json, "model", where), "vocab", where), where);
@@ -205,9 +237,10 @@ inline std::unique_ptr<Tokenizer> parse_tokenizer(std::string_view text, std::st
 }
 
 /// Reads the tokenizer of a folder or file:
-/// - tokenizer.json of Hugging Face: characters, bytes, or byte-level BPE;
+/// - tokenizer.json of Hugging Face: characters, bytes, byte-level BPE, or WordPiece;
 /// - a .tiktoken file, or any file with `encoding`: ranks;
-/// - vocab.bpe and encoder.json (or merges.txt and vocab.json), by either name: GPT-2's pair.
+/// - vocab.bpe and encoder.json (or merges.txt and vocab.json), by either name: GPT-2's pair;
+/// - vocab.txt: BERT's, one token a line.
 /// A folder holds one of these; tokenizer.json goes before the others.
 /// @param encoding  what a rank file is for (tiktoken_encodings()); empty: by the file's name
 /// @throws FileError if there is none, or if it is damaged or not supported; ConfigError if the
@@ -230,6 +263,7 @@ inline std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& pa
                                                       read_file(second, MiB(256)), second.string()),
                                       first.string());
   }
+  if (name == "vocab.txt") return detail::load_wordpiece_vocabulary(file);
   return parse_tokenizer(read_file(file, MiB(256)), file.string());
 }
 

@@ -52,7 +52,8 @@ class AllowedSpecial {
   std::vector<std::string> names_;
 };
 
-/// Turns text into token ids 0 .. vocab_size()-1 and back. decode(encode(x)) == x, byte for byte.
+/// Turns text into token ids 0 .. vocab_size()-1 and back. decode(encode(x)) == x, byte for byte,
+/// for all kinds but wordpiece, whose vocabulary knows neither case nor white space.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -62,6 +63,11 @@ class Tokenizer {
   virtual std::int32_t vocab_size() const = 0;
   /// The bytes that an id stands for. @throws Error if there is no such id.
   virtual std::string_view token(std::int32_t id) const = 0;
+  /// What an id adds to a decoded text. @param first whether nothing stands before it
+  virtual std::string piece(std::int32_t id, bool first) const {
+    static_cast<void>(first);
+    return std::string(token(id));
+  }
   /// Appends the ids of `text`. @throws Error naming the byte offset of what cannot be encoded.
   virtual void encode(std::string_view text, std::vector<std::int32_t>& ids) const = 0;
   /// The same, with special tokens recognised. @throws Error if one that is named does not exist.
@@ -109,11 +115,11 @@ class Tokenizer {
     throw Error("tokenizer: no special token '" + std::string(content) + "'; " +
                 (tokens.empty() ? "this tokenizer has none" : "it has " + known));
   }
-  /// The bytes of the tokens in a row; unfinished characters stay as they are.
+  /// The pieces in a row; unfinished characters stay as they are.
   /// @throws Error if an id is outside the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const {
     std::string text;
-    for (const std::int32_t id : ids) text += token(id);
+    for (const std::int32_t id : ids) text += piece(id, text.empty());
     return text;
   }
 
@@ -147,7 +153,7 @@ class Tokenizer {
   Tokenizer& operator=(const Tokenizer&) = default;
   Tokenizer& operator=(Tokenizer&&) = default;
 
-  /// Lines of tokenizer_config.json for the token between documents, if there is one.
+  /// Lines of tokenizer_config.json for the token between documents and others with a role.
   virtual std::string end_of_text_config() const { return {}; }
 
   /// For token(): @throws Error if `id` is not in the vocabulary.
@@ -165,13 +171,18 @@ class StreamingDecoder {
   explicit StreamingDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
 
   /// The text that this id completes; empty in the middle of a character.
-  std::string push(std::int32_t id) { return stream_.push(tokenizer_->token(id)); }
+  std::string push(std::int32_t id) {
+    const std::string piece = tokenizer_->piece(id, first_);
+    first_ = first_ && piece.empty();
+    return stream_.push(piece);
+  }
   /// U+FFFD if the last character never became whole.
   std::string finish() { return stream_.finish(); }
 
  private:
   const Tokenizer* tokenizer_;
   Utf8Stream stream_;
+  bool first_ = true;
 };
 
 }  // namespace fount

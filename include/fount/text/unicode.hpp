@@ -38,6 +38,7 @@ enum class Unicode : std::uint16_t {
   upper_letter = 1U << 7U,     // Lu Lt
   lower_letter = 1U << 8U,     // Ll
   other_letter = 1U << 9U,     // Lm Lo: neither upper nor lower
+  unassigned = 1U << 10U,      // Cn: may become anything in a later version
 };
 
 /// A set of them.
@@ -104,9 +105,9 @@ constexpr UnicodeSet unicode_set_of_category(utf8proc_category_t category) {
     case UTF8PROC_CATEGORY_PI:
     case UTF8PROC_CATEGORY_PF:
     case UTF8PROC_CATEGORY_PO: return UnicodeSet{} | Unicode::punctuation;
+    case UTF8PROC_CATEGORY_CN: return Unicode::control | Unicode::unassigned;
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CN:
     case UTF8PROC_CATEGORY_CO:
     case UTF8PROC_CATEGORY_CS: return UnicodeSet{} | Unicode::control;
     default: return 0;  // symbols and separators
