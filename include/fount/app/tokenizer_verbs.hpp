@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `fount tokenizer encode | decode | inspect`: what a tokenizer does with text, on the command
-// line. Texts come from standard input; as JSON lines, so that texts with line ends stay apart, or
-// as one plain text.
+// line; `train` is in app/tokenizer_train_verb.hpp. Texts come from standard input; as JSON lines,
+// so that texts with line ends stay apart, or as one plain text.
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include <fount/app/tokenizer_train_verb.hpp>
+#include <fount/app/tokenizer_verb.hpp>
 #include <fount/backend/threads.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
@@ -266,16 +268,11 @@ inline void inspect_tokenizer(const TokenizerOptions& options, std::ostream& out
   out << "hash:        " << to_hex(tokenizer->hash()) << '\n';
 }
 
-/// A verb below `fount tokenizer`.
-struct TokenizerVerb {
-  CLI::App* app;
-  std::function<void(std::ostream& out, std::ostream& err)> run;
-};
-
 inline std::shared_ptr<TokenizerOptions> add_tokenizer_options(CLI::App& app) {
   const auto options = std::make_shared<TokenizerOptions>();
   app.add_option("--tokenizer", options->tokenizer,
-                 "tokenizer.json, a .tiktoken file, vocab.bpe with encoder.json, or their folder")
+                 "tokenizer.json, a .tiktoken file, vocab.bpe with encoder.json, vocab.txt, or "
+                 "their folder")
       ->required();
   app.add_option("--encoding", options->encoding,
                  "What a rank file is for: gpt2, r50k_base, cl100k_base, o200k_base or llama3 "
@@ -333,11 +330,13 @@ inline TokenizerVerb tokenizer_inspect_verb(CLI::App& parent) {
 
 /// `fount tokenizer` and the verbs below it.
 inline TokenizerVerb tokenizer_verb(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("tokenizer", "Encode, decode, and look at tokenizers");
+  CLI::App* app =
+      program.add_subcommand("tokenizer", "Encode, decode, look at tokenizers, and train them");
   app->require_subcommand(1);
   app->footer("'fount tokenizer VERB --help' explains a verb.");
   const std::vector<TokenizerVerb> verbs = {
-      tokenizer_encode_verb(*app), tokenizer_decode_verb(*app), tokenizer_inspect_verb(*app)};
+      tokenizer_encode_verb(*app), tokenizer_decode_verb(*app), tokenizer_inspect_verb(*app),
+      tokenizer_train_verb(*app)};
   return {app, [verbs](std::ostream& out, std::ostream& err) {
             for (const TokenizerVerb& verb : verbs) {
               if (verb.app->parsed()) verb.run(out, err);
