@@ -44,7 +44,8 @@ class PairMerger {
   void add(std::span<const std::uint32_t> symbols, std::int64_t count) {
     if (symbols.size() < 2) return;  // no pair
     if (cells_.size() + symbols.size() + 1 > max_cells) {
-      throw Error("tokenizer training: the distinct words have more than 4 GiB; use less text");
+      throw Error(
+          "tokenizer training: the distinct words have more than 2^31 symbols; use less text");
     }
     cells_.insert(cells_.end(), symbols.begin(), symbols.end());
     cells_.push_back(boundary);
