@@ -10,6 +10,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/unicode.hpp"
 
 using namespace fount;
 using namespace fount::test;
@@ -40,7 +41,7 @@ std::string some_words() {
 }  // namespace
 
 TEST_CASE("fount tokenizer train learns a bpe vocabulary", "[app][tool]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   const TemporaryFolder folder;
   const std::string input = folder.file("in.txt", some_words()).string();
   const std::string output = (folder / "new/tokenizer").string();
@@ -68,7 +69,7 @@ TEST_CASE("fount tokenizer train learns a bpe vocabulary", "[app][tool]") {
 }
 
 TEST_CASE("fount tokenizer train learns a WordPiece vocabulary", "[app][tool]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   const TemporaryFolder folder;
   folder.file("a.txt", some_words());
   folder.file("b.txt", "More words.\n");
@@ -95,7 +96,7 @@ TEST_CASE("fount tokenizer train learns a WordPiece vocabulary", "[app][tool]") 
 }
 
 TEST_CASE("fount tokenizer train says what is wrong", "[app][tool]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   const TemporaryFolder folder;
   const std::string input = folder.file("in.txt", some_words()).string();
   const std::string output = (folder / "out").string();

@@ -4,20 +4,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fount/text/bpe.hpp>
 
-namespace fount::test {
+#include "support/unicode.hpp"
 
-/// Whether there is something to test; says so if not.
-inline bool unicode_here() {
-  if (!has_unicode()) std::cout << "skipped: built without utf8proc\n";
-  return has_unicode();
-}
+namespace fount::test {
 
 /// Ids 0 to 255 are the bytes; then one token for each merge, in their order.
 inline BpeModel small_bpe(const std::vector<std::pair<std::string, std::string>>& merges = {},

@@ -9,6 +9,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/unicode.hpp"
 
 using namespace fount;
 using namespace fount::test;
@@ -27,7 +28,7 @@ constexpr BertTextOptions cased = {.lowercase = false};
 }  // namespace
 
 TEST_CASE("BERT's words are cut at white space and around punctuation", "[text][wordpiece]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   CHECK(words("").empty());
   CHECK(words(" \t\r\n").empty());
   CHECK(words("don't stop$+<=>^`|~") ==
@@ -45,7 +46,7 @@ TEST_CASE("BERT's words are cut at white space and around punctuation", "[text][
 }
 
 TEST_CASE("BERT's text is in lower case and without accents", "[text][wordpiece]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   CHECK(words("\u00C5\u00C4\u00D6 \u00E9") == Words{"aao", "e"});
   CHECK(words("a\u0300b e\u0323\u0301") == Words{"ab", "e"});
   CHECK(words("\u0130stanbul \u00DF \u1E9E") == Words{"istanbul", "\u00DF", "\u00DF"});
@@ -59,7 +60,7 @@ TEST_CASE("BERT's text is in lower case and without accents", "[text][wordpiece]
 }
 
 TEST_CASE("ideographs are words of their own", "[text][wordpiece]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   CHECK(words("\u4E2D\u56FD"
               "abc") == Words{"\u4E2D", "\u56FD", "abc"});
   CHECK(words("\U0002B820\U0002B920x") == Words{"\U0002B820", "\U0002B920", "x"});
@@ -69,7 +70,7 @@ TEST_CASE("ideographs are words of their own", "[text][wordpiece]") {
 }
 
 TEST_CASE("control characters are dropped where text is cleaned", "[text][wordpiece]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   const std::string zero("a\0b", 3);
   CHECK(words(zero) == Words{"ab"});
   CHECK(words("a\u00ADb\uFEFF\u200B"
@@ -89,7 +90,7 @@ TEST_CASE("control characters are dropped where text is cleaned", "[text][wordpi
 }
 
 TEST_CASE("text that is not UTF-8 is refused with the byte", "[text][wordpiece]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   CHECK(mentions(message_of<Error>([] { words("abc\xFF"); }), "UTF-8 at byte 3"));
   CHECK(mentions(message_of<Error>([] { words("\xE2\x82"); }), "byte 0"));
 }

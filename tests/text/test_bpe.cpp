@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fount/text/bpe.hpp>
 
+#include <cstdint>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fount/text/parallel_encoding.hpp>
@@ -46,6 +48,19 @@ TEST_CASE("the lowest rank merges first, the leftmost of equal ones", "[text][bp
   CHECK(tokenizer.vocab_size() == 260);
   CHECK(tokenizer.kind() == "bpe");
   CHECK(tokenizer.token(259) == "aaa");
+}
+
+TEST_CASE("hashes tell rules apart, too", "[text][bpe]") {
+  if (!unicode_here()) return;
+  const BpeModel model = small_bpe({{"a", "b"}, {"b", "c"}, {"ab", "c"}});
+  BpeModel swapped = model;  // "abc" becomes a + bc
+  std::swap(swapped.merges[0], swapped.merges[1]);
+  BpeModel split = model;
+  split.split = SplitRule::cl100k;
+  const std::uint64_t hash = BpeTokenizer(model).hash();
+  CHECK(BpeTokenizer(model).hash() == hash);
+  CHECK(BpeTokenizer(swapped).hash() != hash);
+  CHECK(BpeTokenizer(split).hash() != hash);
 }
 
 TEST_CASE("short and long pieces merge as the plain rule says", "[text][bpe]") {

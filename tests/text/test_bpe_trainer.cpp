@@ -16,6 +16,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/unicode.hpp"
 
 using namespace fount;
 using namespace fount::test;
@@ -247,7 +248,7 @@ TEST_CASE("options of bpe training that make no sense are refused", "[text][trai
 }
 
 TEST_CASE("a trained bpe tokenizer is saved and loaded as it is", "[text][training]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   BpeTrainerOptions how = options(300);
   how.special_tokens = {"<|endoftext|>", "ab"};
   const BpeTokenizer tokenizer(

@@ -15,6 +15,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/unicode.hpp"
 
 using namespace fount;
 using namespace fount::test;
@@ -92,7 +93,7 @@ TEST_CASE("counts have 64 bits, and more is refused", "[text][training]") {
 }
 
 TEST_CASE("words are the same however many threads count", "[text][training]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   const std::string text = some_text(1'500'000);
   const std::string_view texts[] = {text, "one more", "", text.substr(0, 1003)};
   Counts expected;
@@ -114,7 +115,7 @@ TEST_CASE("words are the same however many threads count", "[text][training]") {
 }
 
 TEST_CASE("what a splitter throws arrives at the caller", "[text][training]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   const std::string text = some_text(600'000);
   const std::string_view texts[] = {text, "bad"};
   const auto split = [](std::string_view part, const auto&) {

@@ -12,6 +12,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/unicode.hpp"
 
 using namespace fount;
 using namespace fount::test;
@@ -78,7 +79,7 @@ TEST_CASE("names that come about twice keep one id", "[text][training]") {
 }
 
 TEST_CASE("a trained WordPiece tokenizer spells the words it learned from", "[text][training]") {
-  if (!has_unicode()) return;
+  if (!unicode_here()) return;
   const std::string text =
       "The un\u00E9qual words, the words and the unequal wards: \u4E2D\u56FD \u4E2D.";
   const std::string_view texts[] = {text};

@@ -87,6 +87,16 @@ class BpeTokenizer final : public Tokenizer {
 
   const BpeModel& model() const { return model_; }
 
+ protected:
+  void add_rules(Hash64& hash) const override {
+    hash.add(name_of(model_.split));
+    hash.add(static_cast<std::uint64_t>(model_.merge_by_id));
+    hash.add(static_cast<std::uint64_t>(model_.ignore_merges));
+    for (const BpeMerge& merge : model_.merges) {
+      hash.add(static_cast<std::uint64_t>(merge.left)).add(static_cast<std::uint64_t>(merge.right));
+    }
+  }
+
  private:
   struct Workspace {
     PieceCache cache;

@@ -123,13 +123,14 @@ class Tokenizer {
     return text;
   }
 
-  /// Tells vocabularies apart: equal for equal kind and tokens, however the file is laid out.
+  /// Tells tokenizers apart: equal for equal kind, tokens and rules, however the file is laid out.
   std::uint64_t hash() const {
     Hash64 hash;
     hash.add(kind()).add(static_cast<std::uint64_t>(vocab_size()));
     for (std::int32_t id = 0; id < vocab_size(); ++id) {
       hash.add(static_cast<std::uint64_t>(token(id).size())).add(token(id));
     }
+    add_rules(hash);
     return hash.value();
   }
 
@@ -152,6 +153,9 @@ class Tokenizer {
   Tokenizer(Tokenizer&&) = default;
   Tokenizer& operator=(const Tokenizer&) = default;
   Tokenizer& operator=(Tokenizer&&) = default;
+
+  /// For hash(): what besides the tokens decides which ids a text gets.
+  virtual void add_rules(Hash64&) const {}
 
   /// Lines of tokenizer_config.json for the token between documents and others with a role.
   virtual std::string end_of_text_config() const { return {}; }

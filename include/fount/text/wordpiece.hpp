@@ -99,6 +99,16 @@ class WordPieceTokenizer final : public Tokenizer {
 
   const WordPieceModel& model() const { return model_; }
 
+ protected:
+  void add_rules(Hash64& hash) const override {
+    hash.add(model_.unknown).add(model_.prefix);
+    hash.add(static_cast<std::uint64_t>(model_.max_word_characters));
+    hash.add(static_cast<std::uint64_t>(model_.text.clean_text));
+    hash.add(static_cast<std::uint64_t>(model_.text.handle_chinese_chars));
+    hash.add(static_cast<std::uint64_t>(model_.text.strips_accents()));
+    hash.add(static_cast<std::uint64_t>(model_.text.lowercase));
+  }
+
  private:
   static std::vector<std::string> without_prefix(const WordPieceModel& model) {
     std::vector<std::string> pieces(model.tokens.size());
