@@ -90,11 +90,14 @@ class BpeTokenizer final : public Tokenizer {
  protected:
   void add_rules(Hash64& hash) const override {
     hash.add(name_of(model_.split));
-    hash.add(static_cast<std::uint64_t>(model_.merge_by_id));
-    hash.add(static_cast<std::uint64_t>(model_.ignore_merges));
-    for (const BpeMerge& merge : model_.merges) {
-      hash.add(static_cast<std::uint64_t>(merge.left)).add(static_cast<std::uint64_t>(merge.right));
-    }
+    // Merging by id is the list that does the same, which a file may hold instead.
+    hash.add(static_cast<std::uint64_t>(model_.merge_by_id || model_.ignore_merges));
+    const auto add = [&](const std::vector<BpeMerge>& merges) {
+      for (const BpeMerge& merge : merges) {
+        hash.add(static_cast<std::uint64_t>(merge.left)).add(static_cast<std::uint64_t>(merge.right));
+      }
+    };
+    add(model_.merge_by_id ? merges_by_id(table_) : model_.merges);
   }
 
  private:

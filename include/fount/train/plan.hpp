@@ -126,7 +126,7 @@ struct TrainBuffers {
   typename E::Gradient* gradients = nullptr;
   std::array<typename E::Moment*, 2> moments{};
   BatchBuffers<C, E> batch;
-  InferenceBuffers<C, E> samples;  // where samples are drawn; empty unless RunShape::samples
+  InferenceBuffers<C, E> samples{};  // where samples are drawn; empty unless RunShape::samples
   double* norm_partials = nullptr;
 };
 
@@ -212,7 +212,7 @@ template <ModelConfig C, class E, class Layout>
 constexpr TrainBuffers<C, E> train_layout(Layout& layout, const RunShape& shape,
                                           MemoryPlan& plan) {
   constexpr std::int64_t count = Transformer<C>::parameter_storage();
-  TrainBuffers<C, E> buffers;
+  TrainBuffers<C, E> buffers{};
   buffers.weights = layout.template take<typename E::Weight>(shard(count, shape, 3));
   plan.close("weights", layout.mark());
   if constexpr (E::precision.master != DType::none) {
@@ -245,7 +245,7 @@ constexpr TrainBuffers<C, E> train_layout(Layout& layout, const RunShape& shape,
 template <ModelConfig C, class E, class Layout>
 constexpr InferenceBuffers<C, E> inference_layout(Layout& layout, const RunShape& shape,
                                                   int cache_len, MemoryPlan& plan) {
-  InferenceBuffers<C, E> buffers;
+  InferenceBuffers<C, E> buffers{};
   buffers.weights =
       layout.template take<typename E::Weight>(Transformer<C>::parameter_storage());
   plan.close("weights", layout.mark());
