@@ -258,9 +258,10 @@ class PairMerger {
       pair.places.shrink_to_fit();
     } else {
       // A symbol that existed before was made again, from another pair.
-      const auto middle = static_cast<std::ptrdiff_t>(pair.places.size());
-      pair.places.insert(pair.places.end(), places.begin(), places.end());
-      std::inplace_merge(pair.places.begin(), pair.places.begin() + middle, pair.places.end());
+      std::vector<std::uint32_t> both(pair.places.size() + places.size());
+      std::merge(pair.places.begin(), pair.places.end(), places.begin(), places.end(),
+                 both.begin());
+      pair.places = std::move(both);
     }
     queue_.push({pair.count, pair.key});
   }
