@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fount/app/tokenizer_train_verb.hpp>
 
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <fount/app/tool_main.hpp>
+#include <fount/io/gzip.hpp>
+#include <fount/io/json.hpp>
 #include <fount/text/load_tokenizer.hpp>
 
 #include "support/catch.hpp"
+#include "support/compress.hpp"
+#include "support/run_tool.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/unicode.hpp"
 
@@ -17,17 +20,9 @@ using namespace fount::test;
 
 namespace {
 
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
 Outcome train(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"tokenizer", "train"});
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_tool(std::move(arguments), out, err);
-  return {code, out.str(), err.str()};
+  return run(std::move(arguments));
 }
 
 std::string some_words() {
@@ -93,6 +88,45 @@ TEST_CASE("fount tokenizer train learns a WordPiece vocabulary", "[app][tool]") 
                         "--kind", "wordpiece", "--vocab-size", "3"})
                      .out,
                  "alone are that many"));
+}
+
+TEST_CASE("fount tokenizer train reads JSON lines as it reads texts", "[app][tool]") {
+  if (!unicode_here()) return;
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "texts");
+  std::string lines;
+  for (int i = 0; i < 3; ++i) {
+    const std::string text = some_words() + "only in " + std::to_string(i);
+    folder.file("texts/" + std::to_string(i) + ".txt", text);
+    lines += dump_json(Json{{"body", text}}, -1) + "\n";
+  }
+  const auto learn = [&](const std::string& input, const std::string& output) {
+    const Outcome done = train({"--input", (folder / input).string(), "--output",
+                                (folder / output).string(), "--vocab-size", "280",
+                                "--text-field", "body", "--max-bad", "0.3"});
+    INFO(done.err);
+    CHECK(done.code == 0);
+    return done.out;
+  };
+  learn("texts", "from-texts");
+  const std::string expected = content_of(folder / "from-texts/tokenizer.json");
+  folder.file("lines.jsonl", lines);
+  CHECK_FALSE(mentions(learn("lines.jsonl", "from-lines"), "left out"));
+  CHECK(content_of(folder / "from-lines/tokenizer.json") == expected);
+  if (has_gzip) {
+    folder.file("lines.json.gz", gzip(lines));
+    learn("lines.json.gz", "from-gzip");
+    CHECK(content_of(folder / "from-gzip/tokenizer.json") == expected);
+  }
+  // A broken line is told, and above the share an error.
+  folder.file("broken.jsonl", lines + "{\n");
+  CHECK(mentions(learn("broken.jsonl", "from-broken"), "1 broken documents", "line 4"));
+  CHECK(content_of(folder / "from-broken/tokenizer.json") == expected);
+  const Outcome refused =
+      train({"--input", (folder / "broken.jsonl").string(), "--output", (folder / "no").string(),
+             "--vocab-size", "280", "--text-field", "body"});
+  CHECK(refused.code == 1);
+  CHECK(mentions(refused.err, "1 broken documents among 4", "--max-bad", "line 4"));
 }
 
 TEST_CASE("fount tokenizer train says what is wrong", "[app][tool]") {

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <fount/app/tool_main.hpp>
-
 #include "support/catch.hpp"
+#include "support/run_tool.hpp"
 #include "support/small_bpe.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -46,18 +45,6 @@ struct SmallTokenizer {
   TemporaryFolder folder;
   detail::TokenizerOptions options;
 };
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-Outcome run(std::vector<std::string> arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_tool(std::move(arguments), out, err);
-  return {code, out.str(), err.str()};
-}
 
 }  // namespace
 

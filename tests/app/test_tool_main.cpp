@@ -6,26 +6,11 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/run_tool.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace fount;
 using namespace fount::test;
-
-namespace {
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-Outcome run(std::vector<std::string> arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_tool(std::move(arguments), out, err);
-  return {code, out.str(), err.str()};
-}
-
-}  // namespace
 
 TEST_CASE("fount prepare writes data and tells how to go on", "[app][tool]") {
   const TemporaryFolder folder;

@@ -3,8 +3,6 @@
 
 #include <cmath>
 #include <csignal>
-#include <cstdlib>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -17,6 +15,7 @@
 
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/test_data.hpp"
 
 using namespace fount;
 using namespace fount::test;
@@ -249,19 +248,8 @@ TEST_CASE("progress rises to the whole", "[data][prepare]") {
 }
 
 TEST_CASE("tiny Shakespeare has nanoGPT's figures", "[data][prepare]") {
-#if defined(FOUNT_SOURCE_DIR)
-  const std::filesystem::path source = FOUNT_SOURCE_DIR;
-#else
-  const std::filesystem::path source = std::filesystem::path(__FILE__).parent_path() / "../..";
-#endif
-  const char* variable = std::getenv("FOUNT_TEST_DATA");
-  std::filesystem::path text =
-      variable != nullptr ? std::filesystem::path(variable) : source / "../shared/data";
-  if (std::filesystem::is_directory(text)) text /= "tinyshakespeare.txt";
-  if (!std::filesystem::exists(text)) {
-    std::cout << "skipped: no tinyshakespeare.txt; name it or its folder in FOUNT_TEST_DATA\n";
-    return;
-  }
+  const auto text = test_data("tinyshakespeare.txt");
+  if (text.empty()) return;
   const TemporaryFolder folder;
   const DatasetMetadata data = prepare(options_for(text, folder / "out"));
   CHECK(data.vocab_size == 65);

@@ -3,44 +3,25 @@
 // hand on: the tests look for them, and say so where they are missing.
 #include <fount/text/load_tokenizer.hpp>
 
-#include <cstdlib>
-#include <iostream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 
 #include "support/catch.hpp"
 #include "support/small_bpe.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/test_data.hpp"
 
 using namespace fount;
 using namespace fount::test;
 
-namespace {
-
-/// The folder with `name` in it; empty, with a line on standard output, if there is none.
-std::filesystem::path data_folder(const std::string& name) {
-#if defined(FOUNT_SOURCE_DIR)
-  const std::filesystem::path source = FOUNT_SOURCE_DIR;
-#else
-  const std::filesystem::path source = std::filesystem::path(__FILE__).parent_path() / "../..";
-#endif
-  const char* variable = std::getenv("FOUNT_TEST_DATA");
-  const std::filesystem::path folder =
-      variable != nullptr ? std::filesystem::path(variable) : source / "../shared/data";
-  if (std::filesystem::exists(folder / name)) return folder;
-  std::cout << "skipped: no " << name << "; name its folder in FOUNT_TEST_DATA\n";
-  return {};
-}
-
-}  // namespace
-
 TEST_CASE("published vocabularies give tiktoken's ids", "[text][bpe][golden]") {
-  const auto folder = data_folder("tokenizer_golden.jsonl");
-  if (folder.empty() || !unicode_here()) return;
+  const auto golden = test_data("tokenizer_golden.jsonl");
+  if (golden.empty() || !unicode_here()) return;
   std::map<std::string, std::unique_ptr<Tokenizer>> tokenizers;
   std::map<std::string, std::unique_ptr<Tokenizer>> converted;
-  std::istringstream lines(content_of(folder / "tokenizer_golden.jsonl"));
+  std::istringstream lines(content_of(golden));
   std::string line;
   int rows = 0;
   int with_specials = 0;
@@ -48,7 +29,7 @@ TEST_CASE("published vocabularies give tiktoken's ids", "[text][bpe][golden]") {
     const Json row = parse_json(line, "golden");
     const auto encoding = row["encoding"].get<std::string>();
     if (!tokenizers[encoding]) {
-      tokenizers[encoding] = load_tokenizer(folder / row["ranks"].get<std::string>(), encoding);
+      tokenizers[encoding] = load_tokenizer(golden.parent_path() / row["ranks"].get<std::string>(), encoding);
       converted[encoding] = parse_tokenizer(tokenizers[encoding]->to_json(), encoding);
       CHECK(converted[encoding]->hash() == tokenizers[encoding]->hash());
     }
@@ -73,9 +54,9 @@ TEST_CASE("published vocabularies give tiktoken's ids", "[text][bpe][golden]") {
 }
 
 TEST_CASE("one run of a million bytes is encoded and comes back", "[text][bpe][golden]") {
-  const auto folder = data_folder("cl100k_base.tiktoken");
-  if (folder.empty() || !unicode_here()) return;
-  const auto tokenizer = load_tokenizer(folder / "cl100k_base.tiktoken");
+  const auto ranks = test_data("cl100k_base.tiktoken");
+  if (ranks.empty() || !unicode_here()) return;
+  const auto tokenizer = load_tokenizer(ranks);
   for (const std::string unit : {"a", "^", " ", "\n", "\xE4\xB8\xAD", "\xFF"}) {
     std::string text;
     while (text.size() < std::size_t{1} << 20U) text += unit;

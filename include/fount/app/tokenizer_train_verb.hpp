@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `fount tokenizer train`: from text files to the folder of a tokenizer. The work is in
+// `fount tokenizer train`: from texts to the folder of a tokenizer. The work is in data/documents.hpp,
 // text/bpe_trainer.hpp and text/wordpiece_trainer.hpp.
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -22,7 +23,9 @@
 #include <fount/backend/threads.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
-#include <fount/io/files.hpp>
+#include <fount/data/documents.hpp>
+#include <fount/data/text_sources.hpp>
+#include <fount/io/file_writer.hpp>
 #include <fount/text/bert_text.hpp>
 #include <fount/text/bpe.hpp>
 #include <fount/text/bpe_trainer.hpp>
@@ -47,71 +50,110 @@ struct TrainTokenizerOptions {
   bool cased = false;                 // wordpiece only
   bool lowercase = false;             // wordpiece only: says the default
   std::vector<std::string> special;   // more of them
+  std::string text_field = "text";    // of JSON lines
+  double max_bad = 0.01;              // the share of broken documents that is left out silently
   int threads = 0;                    // 0: all
   bool overwrite = false;
 };
 
 namespace detail {
 
-/// Files, mapped as long as this lives.
+/// The documents of the inputs, some at a time: memory holds a batch, whatever the inputs hold.
 class TrainingTexts {
  public:
-  /// @param inputs files of any name, folders (their .txt files), or "-" for standard input
-  explicit TrainingTexts(const std::vector<std::string>& inputs) {
-    files_.reserve(inputs.size());
-    for (const std::string& input : inputs) {
-      std::error_code ignored;
-      if (input == "-") {
-        if (!standard_input_.empty()) throw ConfigError("--input: - stands there twice");
-        standard_input_ = read_descriptor(0, "standard input", GiB(64));
-        add("standard input", standard_input_);
-      } else if (std::filesystem::is_directory(input, ignored)) {
-        const std::vector<std::string> names = list_files(input, "*.txt");
-        if (names.empty()) {
-          throw FileError::content(input, "no .txt file in the folder", "at least one",
-                                   "name another folder, or files of any name");
-        }
-        for (const std::string& name : names) add_file(std::filesystem::path(input) / name);
-      } else {
-        add_file(input);
-      }
-    }
-    if (bytes() == 0) {
-      throw FileError::content(inputs.empty() ? "--input" : inputs.front(), "no text at all",
-                               "text to learn from", "name another file");
-    }
+  explicit TrainingTexts(const TrainTokenizerOptions& options)
+      : max_bad_(options.max_bad), reader_(open(options)) {
+    for (const TextSource& source : reader_.sources()) file_bytes_ += source.file_bytes;
   }
-  const std::vector<std::string_view>& all() const { return texts_; }
-  Bytes bytes() const {
-    Bytes sum = 0;
-    for (const std::string_view text : texts_) sum += static_cast<Bytes>(text.size());
-    return sum;
+
+  /// Reads the next documents. @return false at the end
+  /// @throws FileError if a file is damaged, or too many documents are broken
+  bool next_batch() {
+    records_.clear();
+    texts_.clear();
+    Bytes size = 0;
+    while (size < batch_bytes) {
+      std::optional<TextRecord> record = reader_.next();
+      if (!record) break;
+      size += static_cast<Bytes>(record->text.size());
+      records_.push_back(std::move(*record));
+    }
+    reader_.broken().check(max_bad_, records_.empty());
+    for (const TextRecord& record : records_) texts_.push_back(record.text);
+    if (bytes_ == 0 && !texts_.empty()) sample_ = texts_.front().substr(0, sample_bytes);
+    bytes_ += size;
+    return !records_.empty();
   }
-  /// The name and byte of what a part of one of the texts has at `offset`.
-  std::pair<std::string, std::size_t> place(std::string_view part, std::size_t offset) const {
-    for (std::size_t i = 0; i < texts_.size(); ++i) {
-      const auto begin = reinterpret_cast<std::uintptr_t>(texts_[i].data());
+  const std::vector<std::string_view>& batch() const { return texts_; }
+
+  const std::vector<TextSource>& sources() const { return reader_.sources(); }
+  const BrokenDocuments& broken() const { return reader_.broken(); }
+  /// Of text so far.
+  Bytes bytes() const { return bytes_; }
+  /// The part of the files that has been read; 0 where pipes do not tell.
+  double part() const {
+    if (file_bytes_ == 0) return 0;
+    return std::min(1.0, static_cast<double>(reader_.consumed()) / static_cast<double>(file_bytes_));
+  }
+  /// How the first text begins.
+  const std::string& sample() const { return sample_; }
+
+  /// The source, and the byte in it, of what a text of this batch has at `offset`; of JSON the line.
+  std::pair<std::string, std::string> place(std::string_view part, std::size_t offset) const {
+    for (const TextRecord& record : records_) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(record.text.data());
       const auto at = reinterpret_cast<std::uintptr_t>(part.data());
-      if (at >= begin && at < begin + texts_[i].size()) return {names_[i], at - begin + offset};
+      if (at < begin || at >= begin + record.text.size()) continue;
+      const std::string& name = sources()[static_cast<std::size_t>(record.at.source)].name;
+      if (record.format == TextFormat::json_lines) {
+        return {name, "in line " + std::to_string(record.at.line)};
+      }
+      return {name, "at offset " + std::to_string(static_cast<std::size_t>(record.at.offset) + at -
+                                                  begin + offset)};
     }
-    return {"text", offset};
+    return {"text", "at offset " + std::to_string(offset)};
   }
 
  private:
-  void add_file(const std::filesystem::path& path) {
-    files_.push_back(std::make_unique<MappedFile>(path));
-    add(path.string(), files_.back()->text());
-  }
-  void add(std::string name, std::string_view text) {
-    names_.push_back(std::move(name));
-    texts_.push_back(text);
+  static constexpr Bytes batch_bytes = MiB(64);
+  static constexpr std::size_t sample_bytes = std::size_t{1} << 20U;
+
+  static DocumentReader open(const TrainTokenizerOptions& options) {
+    TextSources sources;
+    for (const std::string& input : options.input) sources.add(input);
+    DocumentOptions how;
+    how.text_field = options.text_field;
+    how.records.any_bytes = true;  // the tokenizer to be decides
+    how.records.piece_bytes = std::size_t{4} << 20U;
+    how.records.as_it_is = std::ranges::find(sources.all(), TextFormat::json_lines,
+                                             &TextSource::format) == sources.all().end();
+    return DocumentReader(std::move(sources).all(), std::move(how));
   }
 
-  std::vector<std::unique_ptr<MappedFile>> files_;
-  std::string standard_input_;
-  std::vector<std::string> names_;
+  double max_bad_;
+  DocumentReader reader_;
+  Bytes file_bytes_ = 0;
+  Bytes bytes_ = 0;
+  std::vector<TextRecord> records_;
   std::vector<std::string_view> texts_;
+  std::string sample_;
 };
+
+/// Counts the words of all texts. @throws FileError if there is no text
+template <class Split>
+WordCounter count_all_words(TrainingTexts& texts, const Split& split, int threads,
+                            const std::function<void(double)>& progress) {
+  WordCounter words;
+  while (texts.next_batch()) {
+    words.merge(count_words(texts.batch(), split, threads));
+    if (texts.part() > 0) progress(texts.part());
+  }
+  if (texts.bytes() == 0) {
+    throw FileError::content(texts.sources().front().path.string(), "no text at all",
+                             "text to learn from", "name another file");
+  }
+  return words;
+}
 
 /// Tells on `err`, every two seconds, how far a phase is and how long it may still take.
 inline std::function<void(double)> phase_progress(std::ostream& err, std::string phase) {
@@ -129,22 +171,22 @@ inline std::function<void(double)> phase_progress(std::ostream& err, std::string
 }
 
 /// Counts BERT's words. @throws FileError naming file and byte where a text is not UTF-8
-inline WordCounter count_bert_words(const TrainingTexts& texts, const BertTextOptions& how,
-                                    int threads, const std::function<void(double)>& progress) {
+inline WordCounter count_bert_words(TrainingTexts& texts, const BertTextOptions& how, int threads,
+                                    const std::function<void(double)>& progress) {
   const auto split = [&](std::string_view part, const auto& emit) {
     for (std::size_t at = 0; at < part.size();) {
       const int length = decode_utf8(part, at).length;
       if (length == 0) {
-        const auto [name, byte] = texts.place(part, at);
+        const auto [name, where] = texts.place(part, at);
         throw FileError::content(
-            name, "bytes that are not UTF-8 at offset " + std::to_string(byte), "text in UTF-8",
+            name, "bytes that are not UTF-8 " + where, "text in UTF-8",
             "convert it (iconv), or train a tokenizer of kind bpe, which takes any bytes");
       }
       at += static_cast<std::size_t>(length);
     }
     BertWords(how).for_each(part, emit);
   };
-  return count_words(texts.all(), split, threads, progress);
+  return count_all_words(texts, split, threads, progress);
 }
 
 struct TrainedTokenizer {
@@ -154,7 +196,7 @@ struct TrainedTokenizer {
 };
 
 inline TrainedTokenizer train_bpe_tokenizer(const TrainTokenizerOptions& options,
-                                            const TrainingTexts& texts, int threads,
+                                            TrainingTexts& texts, int threads,
                                             std::ostream& err) {
   const auto rule = split_rule(options.splitter.empty() ? "gpt2" : options.splitter);
   if (!rule) {
@@ -166,7 +208,7 @@ inline TrainedTokenizer train_bpe_tokenizer(const TrainTokenizerOptions& options
     });
   };
   const WordCounter words =
-      count_words(texts.all(), split, threads, phase_progress(err, "counting words"));
+      count_all_words(texts, split, threads, phase_progress(err, "counting words"));
   BpeTrainerOptions how;
   how.vocab_size = options.vocab_size;
   how.min_frequency = options.min_frequency;
@@ -179,7 +221,7 @@ inline TrainedTokenizer train_bpe_tokenizer(const TrainTokenizerOptions& options
 }
 
 inline TrainedTokenizer train_wordpiece_tokenizer(const TrainTokenizerOptions& options,
-                                                  const TrainingTexts& texts, int threads,
+                                                  TrainingTexts& texts, int threads,
                                                   std::ostream& err) {
   BertTextOptions text;
   text.lowercase = !options.cased;
@@ -197,10 +239,8 @@ inline TrainedTokenizer train_wordpiece_tokenizer(const TrainTokenizerOptions& o
           std::move(vocabulary)};
 }
 
-/// How well the tokenizer fits: bytes per token, and unknown words, at the start of the first text.
+/// How well the tokenizer fits a text: bytes per token, and unknown words.
 inline void report_fit(std::ostream& out, const Tokenizer& tokenizer, std::string_view text) {
-  constexpr std::size_t sample_bytes = std::size_t{1} << 20U;
-  if (text.size() > sample_bytes) text = text.substr(0, next_certain_cut(text, sample_bytes));
   const std::vector<std::int32_t> ids = tokenizer.encode(text);
   if (ids.empty()) return;
   const auto count = static_cast<double>(ids.size());
@@ -250,7 +290,7 @@ inline void train_tokenizer(const TrainTokenizerOptions& options, std::ostream& 
     throw FileError("'" + (folder / name).string() +
                     "' exists; choose another --output, or replace it with --overwrite");
   }
-  const TrainingTexts texts(options.input);
+  TrainingTexts texts(options);
   const int threads = options.threads > 0 ? options.threads : available_threads();
   const TrainedTokenizer trained = options.kind == "bpe"
                                        ? train_bpe_tokenizer(options, texts, threads, err)
@@ -274,7 +314,11 @@ inline void train_tokenizer(const TrainTokenizerOptions& options, std::ostream& 
   } else if (tokenizer.vocab_size() > options.vocab_size) {
     out << "             special tokens and characters alone are that many\n";
   }
-  report_fit(out, tokenizer, texts.all().front());
+  report_fit(out, tokenizer, texts.sample());
+  if (texts.broken().broken() > 0) {
+    out << "left out:    " << with_commas(texts.broken().broken()) << " broken documents, the first: "
+        << texts.broken().first().front() << '\n';
+  }
   out << "written to:  " << options.output << "\nnext:        fount tokenizer inspect --tokenizer "
       << options.output << '\n';
 }
@@ -283,7 +327,8 @@ inline TokenizerVerb tokenizer_train_verb(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("train", "Learn a vocabulary from text");
   const auto options = std::make_shared<TrainTokenizerOptions>();
   app->add_option("--input", options->input,
-                  "Text files, folders (their .txt files), or - for standard input")
+                  "Texts and JSON lines (.jsonl, .json), also .gz and .zst: files, folders, patterns, "
+                  "or - for standard input")
       ->required();
   app->add_option("--output", options->output, "Folder for tokenizer.json")->required();
   app->add_option("--kind", options->kind,
@@ -320,12 +365,18 @@ inline TokenizerVerb tokenizer_train_verb(CLI::App& parent) {
   app->add_flag("--lowercase", options->lowercase,
                 "Lower case without accents (wordpiece only; the default)");
   app->add_flag("--cased", options->cased, "Keep case and accents (wordpiece only)");
+  app->add_option("--text-field", options->text_field, "The text in a JSON object")
+      ->capture_default_str();
+  app->add_option("--max-bad", options->max_bad, "Share of broken documents that is left out")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app->add_option("--threads", options->threads, "Threads (default: all; the result is the same)")
       ->check(CLI::Range(1, 1024));
   app->add_flag("--overwrite", options->overwrite, "Replace a tokenizer in the output folder");
   app->footer(
       "Examples:\n"
       "  fount tokenizer train --input books/ --output tokenizers/books --vocab-size 32k\n"
+      "  fount tokenizer train --input 'c4/*.json.gz' --output tokenizers/c4 --vocab-size 50257\n"
       "  fount tokenizer train --input a.txt b.txt --output t --kind wordpiece --vocab-size 30k "
       "\\\n"
       "      --special '[Q]' '[A]'");
