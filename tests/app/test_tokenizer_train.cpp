@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fount/app/tokenizer_train_verb.hpp>
-
 #include <string>
 #include <utility>
 #include <vector>

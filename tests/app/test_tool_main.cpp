@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fount/app/tool_main.hpp>
+#include <fount/app/prepare_verb.hpp>
 
 #include <sstream>
 #include <string>
@@ -112,7 +112,7 @@ TEST_CASE("a disk that refuses ends fount with 1 and a reason", "[app][tool]") {
   std::ostringstream broken;
   broken.setstate(std::ios::badbit);
   std::ostringstream err;
-  CHECK(run_tool({"stories", "--output", "-", "--bytes", "1"}, broken, err) == 1);
+  CHECK(run({"stories", "--output", "-", "--bytes", "1"}, broken, err) == 1);
   CHECK(mentions(err.str(), "standard output"));
 }
 

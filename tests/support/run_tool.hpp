@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The program `fount`, called as a function.
+// The program `fount`, called as a function. It is compiled once, in run_tool.cpp: it takes a minute.
 
-#include <sstream>
+#include <iosfwd>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include <fount/app/tool_main.hpp>
 
 namespace fount::test {
 
@@ -18,11 +15,8 @@ struct Outcome {
 };
 
 /// @param arguments without the name of the program
-inline Outcome run(std::vector<std::string> arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_tool(std::move(arguments), out, err);
-  return {code, out.str(), err.str()};
-}
+Outcome run(std::vector<std::string> arguments);
+/// The same, with streams of the caller. @return the exit code
+int run(std::vector<std::string> arguments, std::ostream& out, std::ostream& err);
 
 }  // namespace fount::test

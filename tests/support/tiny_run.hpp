@@ -59,6 +59,9 @@ inline TrainOptions tiny_options(const std::filesystem::path& data,
   return options;
 }
 
+/// Trains a model; compiled once, in tiny_run.cpp.
+RunResult run_trainer(TrainableModel& model, const TrainOptions& options);
+
 /// Trains, and returns the weights at the end, byte for byte.
 template <ModelConfig C = tiny_model, Precision P = fp32>
 std::vector<std::byte> train_weights(const TrainOptions& options, RunResult* result = nullptr) {
@@ -69,12 +72,7 @@ std::vector<std::byte> train_weights(const TrainOptions& options, RunResult* res
                              .samples = true,
                              .optimizer = options.optimizer},
                             options.threads);
-  const std::atomic<bool> stop = false;
-  RunInfo info;
-  info.model_name = "tiny";
-  info.program = "tiny";
-  Trainer trainer(model, options, info, stop);
-  const RunResult outcome = trainer.run();
+  const RunResult outcome = run_trainer(model, options);
   if (result != nullptr) *result = outcome;
   const ParameterBuffer weights = model.weights();
   return {weights.data, weights.data + weights.bytes};

@@ -96,9 +96,7 @@ TEST_CASE("no step after the second allocates, metrics and log lines included",
     for (const Recompute recompute : {Recompute::none, Recompute::block}) {
       INFO(threads << " threads, recompute " << name_of(recompute));
       WatchedModel model({.batch_size = 2, .recompute = recompute, .dropout = true}, threads);
-      const std::atomic<bool> stop = false;
-      Trainer trainer(model, options, RunInfo{}, stop);
-      trainer.run();
+      run_trainer(model, options);
       REQUIRE(model.steps == 30);
       CHECK(model.counts[29] - model.counts[2] == 0);
     }

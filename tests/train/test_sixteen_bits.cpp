@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole runs in 16-bit precisions: as exact as those in fp32, and near them.
-#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -114,9 +113,7 @@ TEST_CASE("overflowing gradients halve the loss scale and move neither step nor 
   write_tiny_data(folder / "data");
   const TrainOptions options = tiny_options(folder / "data", folder / "run");
   OverflowingModel model({.batch_size = options.batch_size, .dropout = true}, {0, 4, 5});
-  const std::atomic<bool> stop = false;
-  Trainer trainer(model, options, {}, stop);
-  const RunResult result = trainer.run();
+  const RunResult result = run_trainer(model, options);
   CHECK(result.step == 30);
   const Json state = state_at(folder / "run", 30);
   CHECK(state["loss_scale"] == LossScale::first / 8);
@@ -136,13 +133,12 @@ TEST_CASE("the loss scale goes on where it was", "[train][resume][16bit]") {
   write_tiny_data(folder / "data");
   TrainOptions options = tiny_options(folder / "data", folder / "run");
   options.stop_after = 5;
-  const std::atomic<bool> stop = false;
   OverflowingModel first({.batch_size = options.batch_size, .dropout = true}, {1, 2});
-  Trainer(first, options, {}, stop).run();
+  run_trainer(first, options);
   options.resume = "latest";
   options.stop_after = 8;
   OverflowingModel second({.batch_size = options.batch_size, .dropout = true}, {});
-  Trainer(second, options, {}, stop).run();
+  run_trainer(second, options);
   const Json state = state_at(folder / "run", 8);
   CHECK(state["loss_scale"] == LossScale::first / 4);
   CHECK(state["steps_at_scale"] == 7);
@@ -155,9 +151,7 @@ TEST_CASE("gradients that overflow at every loss scale end the run", "[train][no
   std::set<int> always;
   for (int i = 0; i < 100; ++i) always.insert(i);
   OverflowingModel model({.batch_size = options.batch_size, .dropout = true}, always);
-  const std::atomic<bool> stop = false;
-  Trainer trainer(model, options, {}, stop);
-  CHECK_THROWS_WITH(trainer.run(), Catch::Contains("10 steps in a row"));
+  CHECK_THROWS_WITH(run_trainer(model, options), Catch::Contains("10 steps in a row"));
 }
 
 TEST_CASE("weights that start a run in 16 bits come into the master weights unrounded",
@@ -172,8 +166,7 @@ TEST_CASE("weights that start a run in 16 bits come into the master weights unro
   options.learning_rate = options.min_lr = 1e-30;  // and then stay where they are
   options.weight_decay = 0;
   TrainingModel<tiny_model, bf16_mixed> model({.batch_size = 2, .dropout = true});
-  const std::atomic<bool> stop = false;
-  Trainer(model, options, {}, stop).run();
+  run_trainer(model, options);
   const auto* const floats = reinterpret_cast<const float*>(source.data());
   const auto* const master = reinterpret_cast<const float*>(model.master_weights().data);
   const auto* const weights = reinterpret_cast<const bf16*>(model.weights().data);
