@@ -77,6 +77,9 @@ inline void summarise(const ToolStreams& streams, const PreparedData& data,
     out << "\ndocuments:  " << with_commas(data.documents[0]) << " for training, "
         << with_commas(data.documents[1]) << " for validation, "
         << with_commas(data.broken.broken()) << " broken and left out";
+    if (data.broken.too_short() > 0) {
+      out << ", " << with_commas(data.broken.too_short()) << " too short";
+    }
   }
   out << "\ntokenizer:  " << data.tokenizer << ", " << data.vocab_size << " tokens\n";
   for (const Split split : {Split::train, Split::validation}) {
@@ -132,6 +135,8 @@ inline void add_document_options(CLI::App& app, PrepareOptions& options) {
   app.add_option("--max-bad", options.max_bad,
                  "Share of broken documents that is left out; more of them is an error")
       ->capture_default_str();
+  add_count(app, "--max-samples", options.max_samples, "Read so many documents and no more");
+  add_count(app, "--min-words", options.min_words, "Leave out documents with fewer words");
   add_count(app, "--max-line-bytes", options.line_bytes, "Longer lines of JSON are broken (32MiB)");
 }
 

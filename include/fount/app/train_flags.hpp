@@ -15,9 +15,27 @@ namespace fount {
 /// Calls visit(name, value, help) for everything that a config file may hold, in --help's order.
 template <class Options, class Visitor>
 void visit_options(Options& o, Visitor&& visit) {
-  visit("data", o.data, "folder of prepared data (fount prepare), a shard, or a quoted pattern");
-  visit("val-data", o.val_data, "validation shards; default: those of the data folder");
+  visit("data", o.data,
+        "folder of prepared data (fount prepare), a shard, or a quoted pattern; with --tokenizer: "
+        "text, such as books/ or 'c4/*.json.gz'");
+  visit("val-data", o.val_data,
+        "validation shards, or text; default: the shards of the data folder");
+  visit("tokenizer", o.tokenizer,
+        "read text while training: the file or folder of a tokenizer, or byte");
+  visit("documents", o.documents,
+        "what a document is in plain text: auto, file, blank_line, line; json_lines: all is JSON");
+  visit("text-field", o.text_field, "member of a JSON object that holds the text");
+  visit("max-samples", o.max_samples, "read so many documents of the text in an epoch; 0: all");
+  visit("min-words", o.min_words, "leave out documents with fewer words");
+  visit("max-bad", o.max_bad, "share of broken documents that is left out; more is an error");
+  visit("tokenizer-workers", o.tokenizer_workers,
+        "threads that tokenize text; 0: as many as train, at most 4");
+  visit("prefetch", o.prefetch, "blocks of 1024 sequences of text that are ready ahead");
+  visit("document-mask", o.document_mask, "true: attention stays within a document");
   visit("steps", o.steps, "updates in the whole run: the horizon of the learning rate");
+  visit("tokens", o.tokens, "the horizon in tokens instead of steps, such as 10B; 0: in steps");
+  visit("epochs", o.epochs, "the horizon in passes over the data; 0: in steps");
+  visit("files", o.files, "the horizon in files of the data; 0: in steps");
   visit("batch-size", o.batch_size, "sequences of one micro-batch");
   visit("seq-len", o.seq_len, "tokens of a sequence; 0: the model's max_seq_len");
   visit("accumulate", o.accumulate, "micro-batches of one update");
@@ -40,6 +58,9 @@ void visit_options(Options& o, Visitor&& visit) {
   visit("sample-prompt", o.sample_prompt, "text that samples begin with");
   visit("sample-tokens", o.sample_tokens, "length of a sample");
   visit("checkpoint-interval", o.checkpoint_interval, "updates between checkpoints; 0: at the end");
+  visit("checkpoint-tokens", o.checkpoint_tokens, "tokens between checkpoints; 0: not counted");
+  visit("checkpoint-epochs", o.checkpoint_epochs, "epochs between checkpoints; 0: not counted");
+  visit("checkpoint-files", o.checkpoint_files, "files between checkpoints; 0: not counted");
   visit("keep", o.keep, "checkpoints kept besides the best; 0: all");
   visit("log-interval", o.log_interval, "updates between lines of the log");
   visit("seed", o.seed, "of weights, data order, dropout and samples");
@@ -80,9 +101,8 @@ inline constexpr std::array flag_table = {
     Flag{"log-timing", FlagFate::notice, "", "the time of every step is in metrics.jsonl already"},
     Flag{"use-flash-attn", FlagFate::notice, "", "attention is always tiled; there is no other"},
     Flag{"use-fused-optimizer", FlagFate::notice, "", "the update is always one pass"},
-    Flag{"tokenizer-num-workers", FlagFate::notice, "",
-         "the data is tokenized before training, by fount prepare"},
-    Flag{"prefetch-factor", FlagFate::notice, "", "shards are mapped; there is nothing to prefetch"},
+    Flag{"tokenizer-num-workers", FlagFate::works, "tokenizer-workers", ""},
+    Flag{"prefetch-factor", FlagFate::works, "prefetch", ""},
     Flag{"use-fsdp", FlagFate::refused, "",
          "this version trains in one process; `plan --zero-stage 3` shows what sharding would need"},
     Flag{"nproc-per-node", FlagFate::refused, "",
@@ -105,18 +125,21 @@ inline constexpr std::array flag_table = {
     Flag{"node-rank", FlagFate::refused, "", "this version trains in one process; use --threads"},
     Flag{"master-addr", FlagFate::refused, "", "this version trains in one process; use --threads"},
     Flag{"master-port", FlagFate::refused, "", "this version trains in one process; use --threads"},
-    Flag{"input-dir", FlagFate::refused, "", "text is prepared by `fount prepare --input`"},
-    Flag{"tokenizer-type", FlagFate::refused, "", "text is prepared by `fount prepare --tokenizer`"},
+    Flag{"input-dir", FlagFate::refused, "",
+         "text is prepared by `fount prepare --input`, or read by --data with --tokenizer"},
+    Flag{"tokenizer-type", FlagFate::refused, "",
+         "text is prepared by `fount prepare --tokenizer`, or read by --data with --tokenizer"},
     Flag{"max-length", FlagFate::refused, "", "use --seq-len"},
     Flag{"stride", FlagFate::refused, "", "windows do not overlap; use --seq-len"},
-    Flag{"num-workers", FlagFate::notice, "", "shards are mapped; there is nothing to load ahead"},
+    Flag{"num-workers", FlagFate::notice, "",
+         "shards are mapped, and text has --tokenizer-workers"},
     // S3: the masked-language-model trainer
     Flag{"lr", FlagFate::works, "learning-rate", ""},
-    Flag{"epochs", FlagFate::refused, "",
-         "use --steps; the head of a run says how many windows an epoch has"},
-    Flag{"dataset", FlagFate::refused, "", "use --data with a folder made by `fount prepare`"},
-    Flag{"streaming", FlagFate::refused, "", "use --data with a folder made by `fount prepare`"},
-    Flag{"max-samples", FlagFate::refused, "", "use --steps, or prepare less text"},
+    Flag{"dataset", FlagFate::refused, "",
+         "name files: --data FOLDER of `fount prepare`, or --data 'imdb/*.txt' --tokenizer T; "
+         "`fount fetch` says where the usual data sets are"},
+    Flag{"streaming", FlagFate::notice, "",
+         "shards are mapped, and text is always streamed: --data TEXT --tokenizer T"},
     Flag{"local-rank", FlagFate::notice, "", "this version trains in one process"},
     // S4: the GPT-2 trainer
     Flag{"num-iterations", FlagFate::works, "steps", ""},

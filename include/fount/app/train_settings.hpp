@@ -4,6 +4,7 @@
 // recipe. Every value is checked where it comes in, and every message says where that was.
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -79,6 +80,9 @@ inline void parse_value(const std::string& where, const std::string& text, doubl
   }
   value = parsed;
 }
+inline void parse_value(const std::string& where, const std::string& text, bool& value) {
+  value = parse_flag(where, text);
+}
 template <class Integer>
   requires std::is_integral_v<Integer>
 void parse_value(const std::string& where, const std::string& text, Integer& value) {
@@ -102,10 +106,18 @@ inline void parse_value(const std::string& where, const std::string& text, Recom
   value = parse_name(where, text, {Recompute::none, Recompute::block});
 }
 
+inline void parse_value(const std::string& where, const std::string& text,
+                        PrepareDocuments& value) {
+  using enum PrepareDocuments;
+  value = parse_name(where, text, {automatic, file, blank_line, line, json_lines});
+}
+
 template <class T>
 std::string to_text(const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
     return value;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
   } else if constexpr (std::is_same_v<T, double>) {
     char text[40];
     const auto end = std::to_chars(text, text + sizeof text, value).ptr;
@@ -284,6 +296,34 @@ inline void apply_derived(const ModelEntry& entry, const Settings& settings,
 
 }  // namespace detail
 
+namespace detail {
+
+/// The highest layer that says where the run ends is the one that counts: an end in a lower layer is
+/// forgotten. @throws ConfigError if a command line gives two
+inline void settle_horizon(const Settings& file, const Settings& environment,
+                           const Settings& flags, TrainOptions& options) {
+  constexpr std::array ends = {"tokens", "epochs", "files"};
+  const auto names_end = [&](const Settings& layer) {
+    return layer.contains("steps") ||
+           std::ranges::any_of(ends, [&](const char* name) { return layer.contains(name); });
+  };
+  const Settings& layer = names_end(flags) ? flags : names_end(environment) ? environment : file;
+  for (const char* name : ends) {
+    if (&layer == &flags && flags.contains(name) && flags.contains("steps")) {
+      throw ConfigError("--steps and --" + std::string(name) +
+                        " both say where the run ends; give one of them");
+    }
+  }
+  const auto keep = [&](const char* name, std::int64_t& value) {
+    if (!layer.contains(name)) value = 0;
+  };
+  keep("tokens", options.tokens);
+  keep("epochs", options.epochs);
+  keep("files", options.files);
+}
+
+}  // namespace detail
+
 /// What a run is to do, from its layers. Notices about accepted flags go to `notes`.
 inline TrainOptions resolve_settings(const ModelEntry& entry, const Settings& file,
                                      const Settings& environment, const Settings& flags,
@@ -331,6 +371,7 @@ inline TrainOptions resolve_settings(const ModelEntry& entry, const Settings& fi
     options.overfit = detail::parse_flag(where("overfit"), at->second);
   }
   detail::apply_derived(entry, merged, options);
+  detail::settle_horizon(file, environment, flags, options);
   return options;
 }
 

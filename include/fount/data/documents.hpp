@@ -20,10 +20,54 @@
 
 namespace fount {
 
+/// What is one document, as a person says it. `automatic`: a line of JSON where the name of a file
+/// says that it holds these, else what the reader of it takes for the rule of plain text.
+enum class PrepareDocuments { automatic, file, blank_line, line, json_lines };
+
+constexpr std::string_view name_of(PrepareDocuments rule) {
+  switch (rule) {
+    case PrepareDocuments::automatic: return "auto";
+    case PrepareDocuments::file: return "file";
+    case PrepareDocuments::blank_line: return "blank_line";
+    case PrepareDocuments::line: return "line";
+    case PrepareDocuments::json_lines: return "json_lines";
+  }
+  return "?";
+}
+
+/// Makes `rule` the one by which `sources` are read.
+inline void apply_documents(PrepareDocuments rule, std::vector<TextSource>& sources,
+                            RecordOptions& records) {
+  using enum PrepareDocuments;
+  for (TextSource& source : sources) {
+    if (rule == json_lines) source.format = TextFormat::json_lines;
+  }
+  records.documents = rule == blank_line ? DocumentRule::blank_line
+                      : rule == line     ? DocumentRule::line
+                                         : DocumentRule::file;
+}
+
 struct DocumentOptions {
   RecordOptions records;
   std::string text_field = "text";  // of a JSON object
+  std::int64_t min_words = 0;       // documents with fewer, between white space, are left out
 };
+
+namespace detail {
+
+/// Whether a text has `count` words: runs of bytes that are not ASCII white space.
+inline bool has_words(std::string_view text, std::int64_t count) {
+  bool in_word = false;
+  for (const char c : text) {
+    if (count <= 0) break;
+    const bool space = c == ' ' || (c >= '\t' && c <= '\r');
+    if (!space && !in_word) --count;
+    in_word = !space;
+  }
+  return count <= 0;
+}
+
+}  // namespace detail
 
 /// Turns a record into the text of its document, in place: takes it out of the JSON, and says in
 /// `broken` why there is none.
@@ -34,22 +78,27 @@ inline void decode_record(TextRecord& record, const DocumentOptions& options) {
     record.text = std::move(found.text);
     record.broken = std::move(found.broken);
   }
-  if (!record.broken.empty() || !record.begins || !record.ends) return;  // pieces are checked
+  // Pieces of long documents are checked as they are read, and have words enough.
+  if (!record.broken.empty() || !record.begins || !record.ends) return;
   if (record.text.empty()) {
     record.broken = "an empty text";
   } else if (!options.records.any_bytes) {
     const std::size_t bad = first_broken_byte(record.text);
     if (bad != std::string_view::npos) record.broken = describe_broken_byte(record.text, bad);
   }
+  record.too_short =
+      record.broken.empty() && !detail::has_words(record.text, options.min_words);
 }
 
-/// Counts documents and those that are broken, and remembers the first ten.
+/// Counts documents, those that are too short and those that are broken, and remembers the first
+/// ten of these.
 class BrokenDocuments {
  public:
   static constexpr std::size_t remembered = 10;
 
   void add(const TextRecord& record, const TextSource& source) {
     seen_ += record.begins ? 1 : 0;
+    too_short_ += record.too_short ? 1 : 0;
     if (record.broken.empty()) return;
     ++broken_;
     if (first_.size() < remembered) {
@@ -58,14 +107,17 @@ class BrokenDocuments {
     }
   }
   /// As after a stop: counts and sentences of an earlier object.
-  void restore(std::int64_t seen, std::int64_t broken, std::vector<std::string> first) {
+  void restore(std::int64_t seen, std::int64_t broken, std::int64_t too_short,
+               std::vector<std::string> first) {
     seen_ = seen;
     broken_ = broken;
+    too_short_ = too_short;
     first_ = std::move(first);
   }
 
   std::int64_t seen() const { return seen_; }
   std::int64_t broken() const { return broken_; }
+  std::int64_t too_short() const { return too_short_; }
   /// "name, line 3 (byte 120): why" of the first ten.
   const std::vector<std::string>& first() const { return first_; }
 
@@ -85,6 +137,7 @@ class BrokenDocuments {
  private:
   std::int64_t seen_ = 0;
   std::int64_t broken_ = 0;
+  std::int64_t too_short_ = 0;
   std::vector<std::string> first_;
 };
 
@@ -102,7 +155,7 @@ class DocumentReader {
       decode_record(*record, options_);
       const auto source = static_cast<std::size_t>(record->at.source);
       broken_.add(*record, records_.sources()[source]);
-      if (record->broken.empty()) return record;
+      if (record->used()) return record;
     }
     return std::nullopt;
   }

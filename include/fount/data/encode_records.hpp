@@ -3,13 +3,11 @@
 // From records of text to the tokens of the two splits: the step of a preparation that several
 // threads run at once. It depends on nothing but its records, so the result is the same for any
 // number of threads.
-// A token between documents as in llm.c (dev/data/fineweb.py): each document begins with it.
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +16,7 @@
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
 #include <fount/data/dataset.hpp>
+#include <fount/data/document_encoder.hpp>
 #include <fount/data/documents.hpp>
 #include <fount/io/hash.hpp>
 #include <fount/text/tokenizer.hpp>
@@ -61,9 +60,7 @@ class RecordEncoder {
   };
 
   RecordEncoder(const Tokenizer& tokenizer, Options options)
-      : tokenizer_(&tokenizer),
-        end_of_text_(tokenizer.end_of_text()),
-        options_(std::move(options)) {}
+      : encoder_(tokenizer, options.documents), options_(std::move(options)) {}
 
   /// May be called from several threads at once.
   /// @throws FileError for one text only, if it holds what cannot be encoded
@@ -85,10 +82,6 @@ class RecordEncoder {
   }
 
  private:
-  void begin_document(std::size_t side, EncodedBatch& result) const {
-    if (end_of_text_) result.ids[side].push_back(*end_of_text_);
-  }
-
   void encode_part_of_text(const TextRecord& record, EncodedBatch& result) const {
     const auto source = static_cast<std::size_t>(record.at.source);
     const Bytes begin = options_.begins[source] + record.at.offset;
@@ -102,10 +95,10 @@ class RecordEncoder {
       const bool first = side == 0 ? record.begins
                                    : begin + static_cast<Bytes>(in_train) == options_.cut ||
                                          (record.begins && in_train == 0);
-      if (first) begin_document(side, result);
+      if (first) encoder_.begin(result.ids[side]);
       result.documents[side] += first ? 1 : 0;
       try {
-        tokenizer_->encode(parts[side], result.ids[side]);
+        encoder_.tokenizer().encode(parts[side], result.ids[side]);
       } catch (const Error& e) {
         throw FileError("'" + options_.names[source] + "', in the text from byte " +
                         std::to_string(record.at.offset) + " on: " + e.what());
@@ -115,34 +108,15 @@ class RecordEncoder {
 
   void encode_document(TextRecord& record, EncodedBatch& result) const {
     decode_record(record, options_.documents);
-    if (!record.broken.empty()) return;
-    const std::size_t limit = options_.documents.records.piece_bytes;
-    std::string_view rest = record.text;
-    const auto take_piece = [&] {
-      const std::size_t size = rest.size() >= limit + 8 ? piece_end(rest, limit) : rest.size();
-      return std::exchange(rest, rest.substr(size)).substr(0, size);
-    };
-    std::string_view piece = take_piece();
+    if (!record.used()) return;
     const bool whole = record.begins && record.ends;
-    const std::uint64_t key = whole ? hash64(piece) : record.at.key;
+    const std::uint64_t key = whole ? hash64(encoder_.first_piece(record.text)) : record.at.key;
     const std::size_t side = is_validation(key, options_.val_fraction) ? 1 : 0;
-    std::vector<std::int32_t>& ids = result.ids[side];
-    const std::size_t before = ids.size();
-    try {
-      if (record.begins) begin_document(side, result);
-      tokenizer_->encode(piece, ids);
-      while (!rest.empty()) tokenizer_->encode(take_piece(), ids);
-      // Vocabularies without a token for it show the end of a document by an empty line.
-      if (record.ends && !end_of_text_) tokenizer_->encode("\n\n", ids);
-      result.documents[side] += record.begins ? 1 : 0;
-    } catch (const Error& e) {
-      ids.resize(before);
-      record.broken = e.what();
-    }
+    encoder_.encode(record, result.ids[side]);
+    result.documents[side] += record.used() && record.begins ? 1 : 0;
   }
 
-  const Tokenizer* tokenizer_;
-  std::optional<std::int32_t> end_of_text_;
+  DocumentEncoder encoder_;
   Options options_;
 };
 

@@ -16,6 +16,7 @@
 #include <fount/core/error.hpp>
 #include <fount/core/random.hpp>
 #include <fount/core/units.hpp>
+#include <fount/data/sample_source.hpp>
 #include <fount/data/shards.hpp>
 #include <fount/io/hash.hpp>
 
@@ -67,6 +68,7 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   bool shuffle = true;               // false: windows in the order of the files
   std::uint64_t tokenizer_hash = 0;  // shards that name another tokenizer are refused; 0: any
+  std::int32_t document_start = -1;  // the token that documents begin with; -1: there is none
 };
 
 /// Windows of seq_len tokens and their successors, each exactly once per epoch.
@@ -74,7 +76,7 @@ struct LoaderOptions {
 /// A shard of n tokens has floor((n-1)/seq_len) windows; window k begins at token k·seq_len, and
 /// its labels are one token further on. Windows do not cross from one shard into the next. Tokens
 /// at the end of a shard that fill no window are never served: leftover_tokens() counts them.
-class TokenLoader {
+class TokenLoader final : public SampleSource {
  public:
   /// @param paths the shards, in the order that defines the numbering of windows
   /// @throws FileError if a shard cannot be read, belongs to another vocabulary or tokenizer, or if
@@ -93,6 +95,10 @@ class TokenLoader {
   }
 
   std::int64_t windows_per_epoch() const { return windows_; }
+  std::int64_t count_samples(std::int64_t files) override {
+    const std::int64_t n = num_files();
+    return files / n * windows_ + (files % n * windows_ + n - 1) / n;
+  }
   /// Tokens in all shards.
   std::int64_t tokens() const { return tokens_; }
   /// Tokens that no window of an epoch reads.
@@ -100,7 +106,30 @@ class TokenLoader {
   /// Shards too short for one window.
   std::int64_t skipped_shards() const { return skipped_; }
   /// Names and sizes of the shards in order: equal hashes mean equal numbering of windows.
-  std::uint64_t list_hash() const { return list_hash_; }
+  std::uint64_t list_hash() const override { return list_hash_; }
+  /// Windows come from all shards in turn: so many shards' worth of them is a file.
+  DataProgress progress(std::int64_t sample) const override {
+    const std::int64_t epoch = sample / windows_;
+    const auto part = static_cast<double>(sample % windows_) / static_cast<double>(windows_);
+    return {epoch, epoch * num_files() +
+                       static_cast<std::int64_t>(part * static_cast<double>(num_files()))};
+  }
+  std::int64_t num_files() const override { return static_cast<std::int64_t>(shards_.size()); }
+  std::string describe() const override {
+    return with_commas(tokens_) + " tokens, " + with_commas(windows_) + " windows an epoch";
+  }
+  StreamCursor cursor(std::int64_t sample) const override {
+    StreamCursor cursor;
+    cursor.first_sample = sample;
+    cursor.epoch = sample / windows_;
+    return cursor;
+  }
+  void seek(const StreamCursor&) override {}
+  std::vector<std::string> take_notes() override {
+    if (skipped_ == 0 || std::exchange(told_, true)) return {};
+    return {with_commas(skipped_) +
+            " shards are shorter than seq_len + 1 tokens and were left out"};
+  }
   std::int64_t seq_len() const { return options_.seq_len; }
 
   /// The window behind sample `sample` = 0, 1, 2, ... without end; each epoch has its own order.
@@ -112,10 +141,16 @@ class TokenLoader {
     return static_cast<std::int64_t>(order(static_cast<std::uint64_t>(position)));
   }
 
-  /// Copies one sample. May be called from several threads at once; allocates nothing.
+  /// Copies one sample. Samples of several threads may be filled at once; allocates nothing.
+  /// @throws FileError naming shard, offset, id and vocabulary if an id is out of range
+  void fill(std::int64_t sample, const SampleRow& row) override {
+    fill(sample, row.inputs, row.labels);
+    if (row.documents != nullptr) {
+      number_documents(row.inputs, options_.seq_len, options_.document_start, row.documents);
+    }
+  }
   /// @param[out] inputs  (seq_len)
   /// @param[out] labels  (seq_len) the token after each input
-  /// @throws FileError naming shard, offset, id and vocabulary if an id is out of range
   void fill(std::int64_t sample, std::int32_t* inputs, std::int32_t* labels) const {
     const std::int64_t T = options_.seq_len;
     const std::int64_t window = window_of(sample);
@@ -180,6 +215,7 @@ class TokenLoader {
   std::int64_t tokens_ = 0;
   std::int64_t leftover_ = 0;
   std::int64_t skipped_ = 0;
+  bool told_ = false;  // of the skipped ones
   std::uint64_t list_hash_ = 0;
 };
 

@@ -45,9 +45,6 @@
 
 namespace fount {
 
-/// What is one document; the first lets the input decide: see prepare().
-enum class PrepareDocuments { automatic, file, blank_line, line, json_lines };
-
 struct PrepareOptions {
   std::filesystem::path input;  // a file, a folder, a pattern, or "-": standard input
   std::vector<std::filesystem::path> more_inputs;  // read behind it
@@ -61,6 +58,8 @@ struct PrepareOptions {
   PrepareDocuments documents = PrepareDocuments::automatic;
   std::string text_field = "text";    // of a JSON object
   double max_bad = 0.01;              // the share of broken documents that is left out silently
+  std::int64_t max_samples = 0;       // read so many documents, from the first on; 0: all
+  std::int64_t min_words = 0;         // documents with fewer words are left out
   std::int32_t max_vocab_size = 0;    // the model's: a larger vocabulary is refused; 0: any
   int workers = 1;                    // threads that encode; the result does not depend on them
   Bytes journal_bytes = MiB(64);      // of text between two entries of the journal
@@ -117,6 +116,9 @@ inline void check_options(const PrepareOptions& options) {
     throw ConfigError("prepare: max-line-bytes is " + std::to_string(options.line_bytes) +
                       "; it must be from 16 to " + std::to_string(GiB(1)));
   }
+  if (options.max_samples < 0 || options.min_words < 0) {
+    throw ConfigError("prepare: max-samples and min-words are counts, from 0 on");
+  }
   if (options.workers < 1 || options.workers > 1024) {
     throw ConfigError("prepare: workers is " + std::to_string(options.workers) +
                       "; it must be from 1 to 1024");
@@ -171,16 +173,12 @@ class Preparation {
   static constexpr std::size_t batch_bytes = std::size_t{1} << 18U;
 
   void decide_documents() {
-    using enum PrepareDocuments;
-    for (TextSource& source : sources_.all()) {
-      if (options_.documents == json_lines) source.format = TextFormat::json_lines;
-    }
     RecordOptions& records = documents_.records;
-    records.documents = options_.documents == blank_line ? DocumentRule::blank_line
-                        : options_.documents == line     ? DocumentRule::line
-                                                         : DocumentRule::file;
+    apply_documents(options_.documents, sources_.all(), records);
     records.line_bytes = static_cast<std::size_t>(options_.line_bytes);
+    records.max_documents = options_.max_samples;
     documents_.text_field = options_.text_field;
+    documents_.min_words = options_.min_words;
   }
   void decide_one_text() {
     const auto& all = sources_.all();
@@ -190,6 +188,10 @@ class Preparation {
     one_text_ = options_.documents == PrepareDocuments::automatic && !json &&
                 !(separated && all.size() > 1);
     documents_.records.as_it_is = one_text_;
+    if (one_text_ && (options_.max_samples > 0 || options_.min_words > 0)) {
+      throw ConfigError("prepare: max-samples and min-words are about documents, and this is one "
+                        "text; say what a document is: --documents file, blank-line or line");
+    }
     if (options_.split_at_documents && !one_text_) {
       throw ConfigError(
           "prepare: split-at-documents moves the cut of one text, and these are documents; each "
@@ -211,6 +213,8 @@ class Preparation {
     for (const auto number : {std::bit_cast<std::uint64_t>(options_.val_fraction),
                               static_cast<std::uint64_t>(options_.shard_tokens),
                               static_cast<std::uint64_t>(options_.documents),
+                              static_cast<std::uint64_t>(options_.max_samples),
+                              static_cast<std::uint64_t>(options_.min_words),
                               std::uint64_t{options_.split_at_documents},
                               static_cast<std::uint64_t>(options_.line_bytes)}) {
       hash.add(number);
@@ -394,7 +398,7 @@ class Preparation {
         const auto source = static_cast<std::size_t>(record.at.source);
         state_.broken.add(record, sources_.all()[source]);
       }
-      if (!record.broken.empty()) continue;
+      if (!record.used()) continue;
       if (!one_text_ && record.begins) hash.add(std::string_view("\0", 1));
       hash.add(record.text);
       state_.text_bytes += static_cast<Bytes>(record.text.size());

@@ -15,6 +15,7 @@
 
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
+#include <fount/data/cursor_json.hpp>
 #include <fount/data/dataset.hpp>
 #include <fount/data/documents.hpp>
 #include <fount/io/files.hpp>
@@ -39,30 +40,6 @@ namespace detail {
 
 inline constexpr std::string_view journal_name = "journal.json";
 
-inline Json to_json(const TextPosition& at) {
-  return {{"source", at.source},     {"offset", at.offset}, {"line", at.line},
-          {"document", at.document}, {"inside", at.inside}, {"dropped", at.dropped},
-          {"key", to_hex(at.key)}};
-}
-
-inline bool json_boolean(const Json& json, std::string_view name, std::string_view where) {
-  const Json& value = json_member(json, name, where);
-  if (value.is_boolean()) return value.get<bool>();
-  throw FileError::content(where, "\"" + std::string(name) + "\" of another type", "a boolean");
-}
-
-inline TextPosition position_from(const Json& json, std::string_view where) {
-  TextPosition at;
-  at.source = json_integer(json, "source", where);
-  at.offset = json_integer(json, "offset", where);
-  at.line = json_integer(json, "line", where);
-  at.document = json_integer(json, "document", where);
-  at.inside = json_boolean(json, "inside", where);
-  at.dropped = json_boolean(json, "dropped", where);
-  at.key = hash_member(json, "key", where);
-  return at;
-}
-
 }  // namespace detail
 
 /// Replaces the journal in one step; the shards must be on the device.
@@ -78,6 +55,7 @@ inline void write_journal(const std::filesystem::path& folder, const PrepareStat
                {"validation_documents", state.documents[1]},
                {"documents_seen", state.broken.seen()},
                {"documents_broken", state.broken.broken()},
+               {"documents_too_short", state.broken.too_short()},
                {"first_broken", Json::array()}};
   // Names of files may be in any encoding, JSON is UTF-8.
   for (const std::string& line : state.broken.first()) {
@@ -110,7 +88,8 @@ inline std::optional<PrepareState> read_journal(const std::filesystem::path& fol
       if (line.is_string()) first.push_back(line.get<std::string>());
     }
     state.broken.restore(json_integer(json, "documents_seen", where),
-                         json_integer(json, "documents_broken", where), std::move(first));
+                         json_integer(json, "documents_broken", where),
+                         json_integer(json, "documents_too_short", where), std::move(first));
     state.resumed_bytes = state.text_bytes;
     return state;
   } catch (const FileError&) {

@@ -38,6 +38,7 @@ struct RecordOptions {
   bool any_bytes = false;  // bytes that are not UTF-8, and NUL, are text as well
   std::size_t piece_bytes = std::size_t{1} << 18U;  // longer documents come in pieces
   std::size_t line_bytes = std::size_t{1} << 25U;   // longer lines of JSON are broken
+  std::int64_t max_documents = 0;  // end behind so many, broken ones included; 0: all
 };
 
 /// A place between two records, and what has to be remembered to go on from there.
@@ -60,6 +61,9 @@ struct TextRecord {
   bool begins = true;  // a document,
   bool ends = true;    // and the same one
   std::string broken;  // why there is no document here; empty: there is
+  bool too_short = false;  // fewer words than asked for: left out, and nothing is wrong with it
+
+  bool used() const { return broken.empty() && !too_short; }
 };
 
 /// Where bytes of text stop being UTF-8, or hold a NUL; npos: nowhere.
@@ -144,6 +148,7 @@ class RecordReader {
   /// @throws FileError if a file cannot be read or is damaged
   std::optional<TextRecord> next() {
     while (index() < sources_.size()) {
+      if (options_.max_documents > 0 && at_.document >= options_.max_documents && !at_.inside) break;
       if (!stream_) open();
       std::optional<TextRecord> record = next_of_source();
       if (record) return record;

@@ -19,6 +19,8 @@
 #include <vector>
 
 #include <fount/core/error.hpp>
+#include <fount/data/cursor_json.hpp>
+#include <fount/data/sample_source.hpp>
 #include <fount/interchange/hugging_face.hpp>
 #include <fount/io/files.hpp>
 #include <fount/io/hash.hpp>
@@ -42,6 +44,7 @@ struct TrainerState {
   double best_val_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = -1;
   LossScale loss_scale;  // 1 and unused unless the precision asks for one
+  StreamCursor stream;   // where text that is read while training stands
 
   // What must be the same when a run goes on:
   std::string run_id;
@@ -72,22 +75,13 @@ inline Json to_json(const TrainerState& state) {
   json["best_step"] = state.best_step;
   json["loss_scale"] = state.loss_scale.factor;
   json["steps_at_scale"] = state.loss_scale.steps_at_scale;
+  json["stream"] = to_json(state.stream);
   json["seed"] = to_hex(state.seed);
   json["data_hash"] = to_hex(state.data_hash);
   json["seq_len"] = state.seq_len;
   json["optimizer"] = name_of(state.optimizer);
   json["precision"] = state.precision;
   return json;
-}
-
-inline std::uint64_t json_hex(const Json& json, std::string_view name, std::string_view where) {
-  const std::string text = json_string(json, name, where);
-  const auto value = from_hex(text);
-  if (!value) {
-    throw FileError::content(where, std::string(name) + " = \"" + text.substr(0, 40) + "\"",
-                             "sixteen hexadecimal digits", "use another checkpoint");
-  }
-  return *value;
 }
 
 inline TrainerState state_from_json(const Json& json, const std::string& where) {
@@ -112,8 +106,10 @@ inline TrainerState state_from_json(const Json& json, const std::string& where) 
                              "a number from 1 to 16777216", "use another checkpoint");
   }
   state.loss_scale.steps_at_scale = json_integer(json, "steps_at_scale", where, 0, most);
-  state.seed = json_hex(json, "seed", where);
-  state.data_hash = json_hex(json, "data_hash", where);
+  // Checkpoints of earlier versions have none, and need none.
+  if (json.contains("stream")) state.stream = cursor_from(json.at("stream"), where);
+  state.seed = hash_member(json, "seed", where);
+  state.data_hash = hash_member(json, "data_hash", where);
   state.seq_len = static_cast<int>(
       json_integer(json, "seq_len", where, 1, std::numeric_limits<int>::max()));
   const std::string optimizer = json_string(json, "optimizer", where);

@@ -22,6 +22,9 @@
 #include <fount/core/units.hpp>
 #include <fount/data/dataset.hpp>
 #include <fount/data/loader.hpp>
+#include <fount/data/sample_source.hpp>
+#include <fount/data/text_sources.hpp>
+#include <fount/data/text_stream.hpp>
 #include <fount/monitor/console.hpp>
 #include <fount/monitor/machine.hpp>
 #include <fount/monitor/metrics.hpp>
@@ -29,8 +32,10 @@
 #include <fount/monitor/report.hpp>
 #include <fount/optim/clip.hpp>
 #include <fount/optim/schedule.hpp>
+#include <fount/text/byte.hpp>
 #include <fount/text/load_tokenizer.hpp>
 #include <fount/train/checkpoint.hpp>
+#include <fount/train/horizon.hpp>
 #include <fount/train/model.hpp>
 #include <fount/train/options.hpp>
 #include <fount/train/run_folder.hpp>
@@ -74,14 +79,10 @@ class Trainer {
         generator_(model.generator()),
         options_(std::move(options)),
         info_(std::move(info)),
-        stop_(stop),
-        schedule_{.kind = options_.schedule,
-                  .peak = options_.learning_rate,
-                  .floor = options_.min_lr,
-                  .warmup_steps = options_.warmup_steps,
-                  .total_steps = options_.steps} {
+        stop_(stop) {
     check_options();
     open_data();
+    settle_horizon();
     folder_.emplace(options_.output, how_to_open(options_));
     log_.reset(std::fopen(folder_->log().c_str(), options_.resume.empty() ? "w" : "a"));
     if (log_ == nullptr) throw FileError::system("cannot write", folder_->log().string(), errno);
@@ -102,11 +103,12 @@ class Trainer {
     const std::int64_t end =
         options_.stop_after > 0 ? std::min(options_.stop_after, options_.steps) : options_.steps;
     while (state_.step < end && !stop_) {
-      if (!train_step()) continue;
+      const RunCounts before = counts();
+      if (!step_or_save()) continue;
       const bool last = state_.step == options_.steps;
       if (last || due(options_.eval_interval)) validate();
       if (last || due(options_.sample_interval)) sample();
-      if (!last && due(options_.checkpoint_interval)) save();
+      if (!last && checkpoint_due(options_, before, counts())) save();
     }
     finish();
     return result_;
@@ -152,33 +154,140 @@ class Trainer {
   }
 
   void open_data() {
-    const std::int32_t vocab_size = model_.config().vocab_size;
+    if (options_.tokenizer.empty()) {
+      open_shards();
+    } else {
+      open_text();
+    }
+    open_validation();
+    if (options_.document_mask && document_start_ < 0) {
+      throw ConfigError(
+          "document_mask is on, but the data have no end-of-text token that says where documents "
+          "begin; prepare them with a tokenizer that has one (GPT-2's, or of `fount tokenizer "
+          "train`), or leave the option out");
+    }
+    if (options_.document_mask) model_.use_documents(true);
+  }
+
+  LoaderOptions loader_options() const {
+    LoaderOptions loading;
+    loading.seq_len = model_.shape().seq_len;
+    loading.vocab_size = model_.config().vocab_size;
+    loading.seed = options_.seed;
+    loading.document_start = document_start_;
+    return loading;
+  }
+
+  void take_tokenizer(std::unique_ptr<Tokenizer> tokenizer) {
+    tokenizer_ = std::move(tokenizer);
+    check_vocabulary(tokenizer_->vocab_size(), model_.config().vocab_size);
+    document_start_ = tokenizer_->end_of_text().value_or(-1);
+  }
+
+  void open_shards() {
     const std::filesystem::path data = options_.data;
+    if (options_.max_samples > 0 || options_.min_words > 0) {
+      throw ConfigError("max_samples and min_words choose among the documents of text, and '" +
+                        options_.data + "' is read as prepared tokens; give them to `fount prepare`, "
+                        "or read text with --tokenizer");
+    }
     std::error_code error;
     if (std::filesystem::exists(data / "tokenizer.json", error)) {
       tokenizer_folder_ = data;
-      tokenizer_ = load_tokenizer(data);
-      check_vocabulary(tokenizer_->vocab_size(), vocab_size);
+      take_tokenizer(load_tokenizer(data));
     }
-    const LoaderOptions loading{.seq_len = model_.shape().seq_len,
-                                .vocab_size = vocab_size,
-                                .seed = options_.seed,
-                                .shuffle = true};
-    train_.emplace(find_shards(data, Split::train), loading);
-    LoaderOptions in_order = loading;
-    in_order.shuffle = false;
-    std::vector<std::filesystem::path> validation;
-    if (!options_.val_data.empty()) {
-      validation = find_shards(options_.val_data, Split::validation);
-    } else if (std::filesystem::is_directory(data, error)) {
+    train_ = std::make_unique<TokenLoader>(find_shards(data, Split::train), loader_options());
+  }
+
+  TextStreamOptions stream_options() const {
+    TextStreamOptions stream;
+    stream.seq_len = model_.shape().seq_len;
+    stream.vocab_size = model_.config().vocab_size;
+    stream.seed = options_.seed;
+    stream.prefetch = options_.prefetch;
+    stream.workers = options_.tokenizer_workers > 0 ? options_.tokenizer_workers
+                                                    : std::min(model_.backend().threads(), 4);
+    stream.documents = options_.documents;
+    stream.text_field = options_.text_field;
+    stream.min_words = options_.min_words;
+    stream.max_bad = options_.max_bad;
+    return stream;
+  }
+
+  void open_text() {
+    if (options_.tokenizer == "char") {
+      throw ConfigError("tokenizer 'char' takes its vocabulary from a text that has been read whole; "
+                        "name the folder that `fount prepare --tokenizer char` wrote");
+    }
+    if (options_.tokenizer == "byte") {
+      take_tokenizer(std::make_unique<ByteTokenizer>());
+    } else {
+      take_tokenizer(load_tokenizer(options_.tokenizer));
+    }
+    TextStreamOptions stream = stream_options();
+    stream.max_samples = options_.max_samples;
+    train_ = std::make_unique<TextStream>(TextSources(options_.data).all(), *tokenizer_, stream);
+  }
+
+  /// Whether a path holds tokens, not text.
+  static bool holds_shards(const std::filesystem::path& path) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) return path.extension() == ".bin";
+    return is_prepared(path) || !list_files(path, "*.bin").empty();
+  }
+
+  void open_validation() {
+    const std::filesystem::path data = options_.data;
+    const std::filesystem::path named = options_.val_data;
+    std::error_code error;
+    if (!named.empty() && !options_.tokenizer.empty() && !holds_shards(named)) {
+      // Its first samples are those of every validation, and stay in memory.
+      TextStreamOptions stream = stream_options();
+      stream.shuffle = false;
+      stream.prefetch = 1;
+      stream.block_samples = options_.eval_batches * model_.shape().batch_size;
+      if (stream.block_samples < 1) return;
+      auto text = std::make_unique<TextStream>(TextSources(named).all(), *tokenizer_, stream);
+      validation_all_ = text->first_block();
+      validation_ = std::move(text);
+      return;
+    }
+    std::vector<std::filesystem::path> shards;
+    if (!named.empty()) {
+      shards = find_shards(named, Split::validation);
+    } else if (options_.tokenizer.empty() && std::filesystem::is_directory(data, error)) {
       try {
-        validation = find_shards(data, Split::validation);
+        shards = find_shards(data, Split::validation);
       } catch (const FileError&) {
+      }
+    }
+    if (shards.empty()) {
+      if (!options_.tokenizer.empty() || std::filesystem::is_directory(data, error)) {
         notes_.push_back("no validation data in '" + options_.data +
                          "': the run has no validation loss");
       }
+      return;
     }
-    if (!validation.empty()) validation_.emplace(validation, in_order);
+    LoaderOptions in_order = loader_options();
+    in_order.shuffle = false;
+    auto loader = std::make_unique<TokenLoader>(shards, in_order);
+    validation_all_ = loader->windows_per_epoch();
+    validation_ = std::move(loader);
+  }
+
+  void settle_horizon() {
+    if (horizon_needs_data(options_) && !options_.tokenizer.empty() && info_.out != nullptr) {
+      std::fprintf(info_.out, "counting the tokens of the text for the horizon; --steps or --tokens "
+                              "would begin at once\n");
+      std::fflush(info_.out);
+    }
+    const std::int64_t samples = std::int64_t{options_.accumulate} * model_.shape().batch_size;
+    options_.steps = steps_of_run(options_, *train_, samples, step_slots());
+    schedule_ = {.kind = options_.schedule,
+                 .peak = options_.learning_rate,
+                 .floor = options_.min_lr,
+                 .warmup_steps = options_.warmup_steps,
+                 .total_steps = options_.steps};
   }
 
   void check_vocabulary(std::int32_t found, std::int32_t model_size) {
@@ -229,11 +338,12 @@ class Trainer {
       write_file_atomically(folder_->config(), info_.resolved_config);
     }
     metrics_.open(folder_->metrics(), !options_.resume.empty());
-    if (train_->skipped_shards() > 0) {
-      notes_.push_back(with_commas(train_->skipped_shards()) +
-                       " shards are shorter than seq_len + 1 tokens and were left out");
+    if (!options_.tokenizer.empty()) {
+      tokenizer_->save(folder_->path());
+      tokenizer_folder_ = folder_->path();
     }
     for (const std::string& note : notes_) console_->note(note);
+    tell_data_notes();
   }
 
   std::string make_run_id() const {
@@ -279,9 +389,11 @@ class Trainer {
               std::string(name_of(options_.optimizer)));
     }
     if (state_.data_hash != train_->list_hash()) {
-      differs("the list of training shards", to_hex(state_.data_hash),
-              to_hex(train_->list_hash()));
+      differs(options_.tokenizer.empty() ? "the list of training shards"
+                                         : "the training text, or how it is read,",
+              to_hex(state_.data_hash), to_hex(train_->list_hash()));
     }
+    train_->seek(state_.stream);
     truncate_after(folder_->metrics(), state_.step);
     notes_.push_back("resumed after step " + std::to_string(state_.step));
   }
@@ -293,11 +405,10 @@ class Trainer {
     };
     add("model", info_.model_name + ", " + with_commas(model_.num_parameters()) + " parameters, " +
                      std::string(name_of(model_.precision())));
-    add("data", options_.data + ", " + with_commas(train_->tokens()) + " tokens, " +
-                    with_commas(train_->windows_per_epoch()) + " windows an epoch");
+    add("data", options_.data + ", " + train_->describe());
     if (validation_) {
-      add("validation", with_commas(validation_->tokens()) + " tokens, " +
-                            with_commas(validation_windows()) + " windows each time");
+      add("validation", validation_->describe() + ", " + with_commas(validation_windows()) +
+                            " windows each time");
     }
     add("step", std::to_string(options_.accumulate) + " x " +
                     std::to_string(model_.shape().batch_size) + " x " +
@@ -319,19 +430,47 @@ class Trainer {
 
   // --- one step ------------------------------------------------------------------------------
 
+  RunCounts counts() const {
+    return {state_.step, state_.tokens, train_->progress(state_.samples)};
+  }
+
+  void tell_data_notes() {
+    for (const std::string& note : train_->take_notes()) console_->warning(note);
+  }
+
+  /// Row b of the batch.
+  SampleRow row(std::int64_t b) const {
+    const std::int64_t at = b * model_.shape().seq_len;
+    return {model_.inputs() + at, model_.labels() + at,
+            options_.document_mask ? model_.documents() + at : nullptr};
+  }
+
+  /// A step; where the data turn out to be damaged, what has been learned so far is saved.
+  bool step_or_save() {
+    try {
+      const bool applied = train_step();
+      tell_data_notes();
+      return applied;
+    } catch (const FileError&) {
+      if (state_.step > first_step_here_ && saved_step_ != state_.step) {
+        console_->erase_bar();
+        save();
+      }
+      throw;
+    }
+  }
+
   /// @return whether an update was applied
   bool train_step() {
     const auto began = Clock::now();
     const int B = model_.shape().batch_size;
-    const int T = model_.shape().seq_len;
     model_.zero_gradients();
     double loss_sum = 0.0;
     std::int64_t valid = 0;
     for (int micro = 0; micro < options_.accumulate; ++micro) {
       for (int b = 0; b < B; ++b) {
         const std::int64_t in_step = std::int64_t{micro} * B + b;
-        train_->fill((options_.overfit ? 0 : state_.samples) + in_step,
-                     model_.inputs() + std::int64_t{b} * T, model_.labels() + std::int64_t{b} * T);
+        train_->fill(share_.sample(options_.overfit ? 0 : state_.samples, in_step), row(b));
       }
       valid += count_valid();
       loss_sum += model_.forward({.loss_scale = state_.loss_scale.factor /
@@ -342,7 +481,7 @@ class Trainer {
                                   .micro_batch = static_cast<std::uint32_t>(micro)});
       model_.backward();
     }
-    state_.samples += std::int64_t{B} * options_.accumulate;
+    state_.samples = share_.after(state_.samples, std::int64_t{B} * options_.accumulate);
     ++state_.attempts;
     // Gradients are those of sum * loss_scale / slots: one factor turns them into those of
     // sum / valid.
@@ -464,25 +603,22 @@ class Trainer {
 
   std::int64_t validation_windows() const {
     if (!validation_) return 0;
-    const std::int64_t all = validation_->windows_per_epoch();
-    return std::min(all, options_.eval_batches * model_.shape().batch_size);
+    return std::min(validation_all_, options_.eval_batches * model_.shape().batch_size);
   }
 
   /// Mean loss over the validation windows, each at most once, spread evenly over the data.
   void validate() {
     const std::int64_t count = validation_windows();
     if (count < 1) return;
-    const std::int64_t all = validation_->windows_per_epoch();
     const std::int64_t B = model_.shape().batch_size;
     const std::int64_t T = model_.shape().seq_len;
     double sum = 0.0;
     for (std::int64_t first = 0; first < count; first += B) {
       for (std::int64_t b = 0; b < B; ++b) {
-        std::int32_t* const labels = model_.labels() + b * T;
         // The last batch may be short: rows beyond the data repeat a window and count nothing.
-        const std::int64_t window = std::min(first + b, count - 1) * all / count;
-        validation_->fill(window, model_.inputs() + b * T, labels);
-        if (first + b >= count) std::fill_n(labels, T, -1);
+        const std::int64_t window = std::min(first + b, count - 1) * validation_all_ / count;
+        validation_->fill(window, row(b));
+        if (first + b >= count) std::fill_n(row(b).labels, T, -1);
       }
       sum += model_.evaluate();
     }
@@ -522,6 +658,7 @@ class Trainer {
   }
 
   void save() {
+    state_.stream = train_->cursor(state_.samples);
     const auto path = save_checkpoint(folder_->checkpoints(), model_, state_, tokenizer_folder_,
                                       options_.dropout);
     saved_step_ = state_.step;
@@ -565,9 +702,12 @@ class Trainer {
   RunInfo info_;
   const std::atomic<bool>& stop_;
   optim::LearningRate schedule_;
-  std::optional<TokenLoader> train_;
-  std::optional<TokenLoader> validation_;
+  RankShare share_;  // of the samples: all of them
   std::unique_ptr<Tokenizer> tokenizer_;
+  std::int32_t document_start_ = -1;  // the token that documents begin with; -1: none is known
+  std::unique_ptr<SampleSource> train_;
+  std::unique_ptr<SampleSource> validation_;
+  std::int64_t validation_all_ = 0;  // samples that validation spreads over
   std::filesystem::path tokenizer_folder_;
   std::vector<std::string> notes_;
   std::optional<RunFolder> folder_;
