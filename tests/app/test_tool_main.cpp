@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fount/app/prepare_verb.hpp>
 
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/run_tool.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/unicode.hpp"
 
 using namespace fount;
 using namespace fount::test;
@@ -61,13 +63,106 @@ TEST_CASE("fount prepare takes documents, several inputs and the spellings of ot
     CHECK(outcome.code == 2);
     return outcome.err;
   };
-  CHECK(mentions(usage({"--stride", "128"}), "--stride", "--seq-len"));
-  CHECK(mentions(usage({"--max_length", "128"}), "--max-length", "--seq-len"));
+  CHECK(mentions(usage({"--tokenizer", "tiktoken"}), "cl100k_base.tiktoken", "fount fetch"));
   CHECK(mentions(usage({"--documents", "page"}), "'page'", "blank-line"));
   CHECK(mentions(usage({"--vocab_size", "10", "--text-field", "body"}), "vocab-size", "10"));
   CHECK(mentions(usage({"--workers", "0"}), "workers"));
   CHECK(mentions(usage({"--max-bad", "2"}), "max-bad"));
   CHECK(mentions(usage({"--max-line-bytes", "3"}), "max-line-bytes"));
+}
+
+TEST_CASE("fount prepare learns a tokenizer, as other programs' commands have it", "[app][tool]") {
+  if (!unicode_here()) return;
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 400; ++i) {
+    lines += "{\"text\": \"the hugs and the pugs number " + std::to_string(i % 23) + "\"}\n";
+  }
+  folder.file("in.jsonl", lines);
+  const std::string output = (folder / "processed").string();
+  for (const char* kind : {"bpe", "wordpiece"}) {
+    CAPTURE(kind);
+    const std::vector<std::string> command = {
+        "prepare",       "--input_dir", folder.path().string(), "--output_dir", output,
+        "--tokenizer_type", kind,       "--vocab_size",         "300",          "--max_length",
+        "128",           "--stride",    "64",                   "--num_workers", "2"};
+    const Outcome done = run(command);
+    CHECK(mentions(done.err, "learned", "tokens from"));
+    CHECK(done.code == 0);
+    CHECK(mentions(done.out, "--data " + output + " --seq-len 128 --stride 64", kind));
+    // The folder has the tokenizer, and nothing else is left.
+    CHECK(folder.count() == 2);
+    const auto learned = load_tokenizer(output);
+    CHECK(learned->kind() == kind);
+    CHECK(learned->vocab_size() <= 300);
+    CHECK(read_metadata(output).tokenizer_hash == learned->hash());
+    const Outcome by_hand = run({"tokenizer", "train", "--input", (folder / "in.jsonl").string(),
+                                 "--output", output + "-t", "--kind", kind, "--vocab-size", "300",
+                                 "--overwrite"});
+    CHECK(by_hand.code == 0);
+    CHECK(load_tokenizer(output + "-t")->hash() == learned->hash());
+    std::filesystem::remove_all(output + "-t");
+    CHECK(run(command).code == 1);  // prepared data are not replaced unasked
+    std::filesystem::remove_all(output);
+  }
+  // What an earlier run has learned is not learned again; what it learned from other text is.
+  const auto prepare_again = [&](const std::string& vocab_size) {
+    return run({"prepare", "--input", (folder / "in.jsonl").string(), "--output", output,
+                "--tokenizer", "bpe", "--vocab-size", vocab_size, "--overwrite", "--max-bad", "0"});
+  };
+  folder.file("in.jsonl", lines + "{\n");
+  CHECK(prepare_again("280").code == 1);  // learning stops at the broken line
+  CHECK_FALSE(std::filesystem::exists(output + ".tokenizer"));
+  folder.file("in.jsonl", lines);
+  std::filesystem::create_directories(output);
+  CHECK(mentions(prepare_again("280").err, "learned 280"));
+  CHECK(mentions(prepare_again("290").err, "learned 290"));
+}
+
+TEST_CASE("fount data inspect shows counts, vocabulary and first tokens", "[app][tool]") {
+  const TemporaryFolder folder;
+  const std::string input = folder.file("in.txt", "Once upon a time.\nThe end.\n").string();
+  const std::string output = (folder / "data").string();
+  CHECK(run({"prepare", "--input", input, "--tokenizer", "byte", "--output", output}).code == 0);
+  const Outcome shown = run({"data", "inspect", output, "--tokens", "7", "--all"});
+  CHECK(shown.err.empty());
+  CHECK(shown.code == 0);
+  CHECK(mentions(shown.out, "from 1 file", "byte, 256 tokens", "24 tokens in 1 shard",
+                 "79 110 99 101 32 117 112", "\"Once up\"", "validation:  3 tokens",
+                 "largest id 117"));
+  // Shards of others, by folder or pattern, with and without a tokenizer.
+  std::filesystem::remove(folder / "data/metadata.json");
+  CHECK(mentions(run({"data", "inspect", "--data", output}).out, "byte, 256 tokens",
+                 "24 tokens in 1 shard"));
+  std::filesystem::remove(folder / "data/tokenizer.json");
+  const Outcome plain = run({"data", "inspect", output + "/*_val_*.bin"});
+  CHECK(mentions(plain.out, "shards:      3 tokens in 1 shard", "first: 100 46 10"));
+  CHECK_FALSE(mentions(plain.out, "\"d."));
+  CHECK(run({"data", "inspect", input}).code == 1);
+  CHECK(mentions(run({"data", "inspect", folder.path().string()}).err, "no shards"));
+  CHECK(mentions(run({"data", "inspct"}).err, "did you mean 'inspect'?"));
+  CHECK(run({"data", "inspect"}).code == 2);
+  // Empty shards show nothing, and that is no error.
+  folder.file("data/empty_val_1.bin", "");
+  CHECK(mentions(run({"data", "inspect", output + "/empty_val_1.bin"}).out, "0 tokens"));
+}
+
+TEST_CASE("fount fetch lists known data and prints commands", "[app][tool]") {
+  const Outcome list = run({"fetch"});
+  CHECK(list.code == 0);
+  CHECK(mentions(list.out, "tinyshakespeare", "1.06 MiB", "public domain", "1,024 x", "ODC-BY"));
+  const Outcome two = run({"fetch", "c4", "--files", "2", "--output", "my folder"});
+  CHECK(two.code == 0);
+  CHECK(mentions(two.out, "mkdir -p 'my folder'",
+                 "'https://huggingface.co/datasets/allenai/c4/resolve/main/en/"
+                 "c4-train.00000-of-01024.json.gz'",
+                 "--output 'my folder/c4-train.00001-of-01024.json.gz'", "licence: ODC-BY",
+                 "fount prepare --input 'my folder/*.json.gz'", "2 of 1,024 files"));
+  CHECK_FALSE(mentions(two.out, "00002"));
+  CHECK(mentions(run({"fetch", "fineweb-tokens"}).out, "fineweb_train_000001.bin"));
+  CHECK_FALSE(mentions(run({"fetch", "fineweb-tokens"}).out, "DIR"));
+  CHECK(mentions(run({"fetch", "tinystorys"}).err, "did you mean 'tinystories'?"));
+  CHECK(run({"fetch", "c4", "--output", "a'b"}).code == 2);
 }
 
 TEST_CASE("the line about progress has speed, counts and what is left", "[app][tool]") {

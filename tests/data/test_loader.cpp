@@ -132,6 +132,108 @@ TEST_CASE("a sample depends on its index and the seed, not on what was served be
   CHECK(windows == std::vector<std::int64_t>{0, 12, 11, 3, 21, 1, 15, 10});
 }
 
+TEST_CASE("ranks share the samples, each once in each of three epochs", "[data][loader]") {
+  for (int world_size = 1; world_size <= 5; ++world_size) {
+    for (const std::int32_t T : {1, 3, 8}) {
+      CAPTURE(world_size, T);
+      const TemporaryFolder folder;
+      const auto paths = counting_shards(folder, {3, 8 * T + 5, 1, 29, T + 1});
+      const TokenLoader loader(paths, options_for(T));
+      const std::int64_t windows = loader.windows_per_epoch();
+      std::map<std::int32_t, int> served;  // first token of the window: how often
+      const auto serve = [&](std::int64_t sample) {
+        std::vector<std::int32_t> inputs(static_cast<std::size_t>(T));
+        std::vector<std::int32_t> labels(inputs.size());
+        if (sample < 3 * windows) {  // the last step goes on into the fourth epoch
+          loader.fill(sample, inputs.data(), labels.data());
+          ++served[inputs[0]];
+        }
+      };
+      constexpr std::int64_t batch = 2;
+      std::int64_t taken = 0;
+      while (taken < 3 * windows) {
+        for (int rank = 0; rank < world_size; ++rank) {
+          for (std::int64_t i = 0; i < batch; ++i) {
+            serve(RankShare{rank, world_size}.sample(taken, i));
+          }
+        }
+        taken = RankShare{0, world_size}.after(taken, batch);
+      }
+      CHECK(static_cast<std::int64_t>(served.size()) == windows);
+      CHECK(std::ranges::all_of(served, [](const auto& entry) { return entry.second == 3; }));
+    }
+  }
+}
+
+TEST_CASE("a run goes on at every cut with any number of ranks", "[data][loader]") {
+  const TemporaryFolder folder;
+  const auto paths = counting_shards(folder, {27, 65, 18});
+  const TokenLoader loader(paths, options_for(8));
+  const std::int64_t windows = loader.windows_per_epoch();
+  const auto window = [&](std::int64_t sample) { return loader.window_of(sample); };
+  std::vector<std::int64_t> unbroken;
+  for (std::int64_t sample = 0; sample < 3 * windows + 32; ++sample) {
+    unbroken.push_back(window(sample));
+  }
+  // 4 ranks up to the cut, then 2, 8, 3 or 1, of one sample a step each.
+  for (const int then : {2, 8, 3, 1}) {
+    for (std::int64_t steps = 0; 4 * steps < 3 * windows; ++steps) {
+      std::vector<std::int64_t> served;
+      std::int64_t taken = 0;
+      const auto step = [&](int world_size) {
+        for (int rank = 0; rank < world_size; ++rank) {
+          served.push_back(window(RankShare{rank, world_size}.sample(taken, 0)));
+        }
+        taken = RankShare{0, world_size}.after(taken, 1);
+      };
+      for (std::int64_t i = 0; i < steps; ++i) step(4);
+      const TokenLoader resumed(paths, options_for(8));  // knows nothing but `taken`
+      while (taken < 3 * windows) step(then);
+      served.resize(static_cast<std::size_t>(3 * windows));
+      CHECK(std::equal(served.begin(), served.end(), unbroken.begin()));
+      CHECK(resumed.window_of(taken) == unbroken[static_cast<std::size_t>(taken)]);
+    }
+  }
+}
+
+TEST_CASE("windows overlap by a stride below their length", "[data][loader]") {
+  const TemporaryFolder folder;
+  const auto paths = counting_shards(folder, {8, 9, 10, 14, 26});
+  LoaderOptions options = options_for(8);
+  options.shuffle = false;
+  options.stride = 3;
+  const TokenLoader loader(paths, options);
+  // floor((n - 1 - 8) / 3) + 1 windows of a shard of n > 8 tokens.
+  CHECK(loader.windows_per_epoch() == 0 + 1 + 1 + 2 + 6);
+  CHECK(epoch_of(loader, 0) ==
+        std::vector<std::int32_t>{1000, 2000, 3000, 3003, 4000, 4003, 4006, 4009, 4012, 4015});
+  CHECK(loader.leftover_tokens() == 8 + 0 + 1 + 2 + 2);
+  CHECK(loader.list_hash() != TokenLoader(paths, options_for(8)).list_hash());
+  for (const std::int64_t wrong : {-1, 9}) {
+    options.stride = wrong;
+    CHECK_THROWS_AS(TokenLoader(paths, options), ConfigError);
+  }
+  options.stride = 8;
+  CHECK(TokenLoader(paths, options).list_hash() == TokenLoader(paths, options_for(8)).list_hash());
+}
+
+TEST_CASE("windows know their documents", "[data][loader]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "s.bin";
+  ShardWriter writer(path, {vocab_size, 11, 0});
+  writer.write(std::vector<std::int32_t>{9, 1, 2, 9, 3, 9, 9, 4, 5, 6, 9, 1, 2});
+  writer.finish();
+  LoaderOptions options = options_for(6);
+  options.shuffle = false;
+  options.document_start = 9;
+  TokenLoader loader(std::vector{path}, options);
+  std::vector<std::int32_t> inputs(6), labels(6), documents(6);
+  loader.fill(0, {inputs.data(), labels.data(), documents.data()});
+  CHECK(documents == std::vector<std::int32_t>{0, 0, 0, 1, 1, 2});
+  loader.fill(1, {inputs.data(), labels.data(), documents.data()});
+  CHECK(documents == std::vector<std::int32_t>{0, 0, 0, 0, 1, 1});
+}
+
 TEST_CASE("a permutation reaches every place once and no place is preferred", "[data][loader]") {
   for (const std::uint64_t size : {1U, 2U, 3U, 4U, 5U, 16U, 17U, 63U, 64U, 65U, 1000U, 4097U}) {
     const Permutation order(size, 3, 5);

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include <fount/app/tokenizer_verb.hpp>
+#include <fount/app/tool_verb.hpp>
 #include <fount/backend/threads.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
@@ -51,6 +51,7 @@ struct TrainTokenizerOptions {
   bool lowercase = false;             // wordpiece only: says the default
   std::vector<std::string> special;   // more of them
   std::string text_field = "text";    // of JSON lines
+  PrepareDocuments documents = PrepareDocuments::automatic;  // json_lines: whatever the names
   double max_bad = 0.01;              // the share of broken documents that is left out silently
   int threads = 0;                    // 0: all
   bool overwrite = false;
@@ -122,6 +123,8 @@ class TrainingTexts {
     TextSources sources;
     for (const std::string& input : options.input) sources.add(input);
     DocumentOptions how;
+    apply_documents(options.documents, sources.all(), how.records);
+    how.records.documents = DocumentRule::file;  // where plain documents end changes no word
     how.text_field = options.text_field;
     how.records.any_bytes = true;  // the tokenizer to be decides
     how.records.piece_bytes = std::size_t{4} << 20U;
@@ -280,6 +283,13 @@ inline void check_train_options(const TrainTokenizerOptions& options) {
   }
 }
 
+inline TrainedTokenizer learn_tokenizer(const TrainTokenizerOptions& options, TrainingTexts& texts,
+                                        std::ostream& err) {
+  const int threads = options.threads > 0 ? options.threads : available_threads();
+  return options.kind == "bpe" ? train_bpe_tokenizer(options, texts, threads, err)
+                               : train_wordpiece_tokenizer(options, texts, threads, err);
+}
+
 inline void train_tokenizer(const TrainTokenizerOptions& options, std::ostream& out,
                             std::ostream& err) {
   check_train_options(options);
@@ -291,10 +301,7 @@ inline void train_tokenizer(const TrainTokenizerOptions& options, std::ostream& 
                     "' exists; choose another --output, or replace it with --overwrite");
   }
   TrainingTexts texts(options);
-  const int threads = options.threads > 0 ? options.threads : available_threads();
-  const TrainedTokenizer trained = options.kind == "bpe"
-                                       ? train_bpe_tokenizer(options, texts, threads, err)
-                                       : train_wordpiece_tokenizer(options, texts, threads, err);
+  const TrainedTokenizer trained = learn_tokenizer(options, texts, err);
   const Tokenizer& tokenizer = *trained.tokenizer;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -323,7 +330,7 @@ inline void train_tokenizer(const TrainTokenizerOptions& options, std::ostream& 
       << options.output << '\n';
 }
 
-inline TokenizerVerb tokenizer_train_verb(CLI::App& parent) {
+inline ToolVerb tokenizer_train_verb(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("train", "Learn a vocabulary from text");
   const auto options = std::make_shared<TrainTokenizerOptions>();
   app->add_option("--input", options->input,
@@ -335,27 +342,11 @@ inline TokenizerVerb tokenizer_train_verb(CLI::App& parent) {
                   "bpe: byte-level, any text comes back as it was; wordpiece: BERT's")
       ->check(CLI::IsMember({"bpe", "wordpiece"}))
       ->capture_default_str();
-  const auto add_count = [&](const std::string& name, std::int64_t& target,
-                             const std::string& description) {
-    return app
-        ->add_option_function<std::string>(
-            name,
-            [name, &target](const std::string& text) {
-              const auto number = parse_count(text);
-              if (!number || *number < 0) {
-                throw CLI::ValidationError(name,
-                                           "'" + text + "' is not a count; write 8000 or 32k");
-              }
-              target = *number;
-            },
-            description)
-        ->type_name("COUNT");
-  };
-  add_count("--vocab-size", options->vocab_size, "Tokens in all, special ones included")
+  add_count(*app, "--vocab-size", options->vocab_size, "Tokens in all, special ones included")
       ->required();
-  add_count("--min-frequency", options->min_frequency,
+  add_count(*app, "--min-frequency", options->min_frequency,
             "Pairs that occur less often are not merged (default 2)");
-  add_count("--max-token-length", options->max_token_length,
+  add_count(*app, "--max-token-length", options->max_token_length,
             "Merged tokens have fewer bytes than this (bpe only; default: no limit)");
   app->add_option(
       "--splitter", options->splitter,
@@ -381,7 +372,9 @@ inline TokenizerVerb tokenizer_train_verb(CLI::App& parent) {
       "\\\n"
       "      --special '[Q]' '[A]'");
   return {app,
-          [options](std::ostream& out, std::ostream& err) { train_tokenizer(*options, out, err); }};
+          [options](const ToolStreams& streams) {
+            train_tokenizer(*options, streams.out, streams.err);
+          }};
 }
 
 }  // namespace detail

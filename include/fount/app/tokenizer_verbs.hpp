@@ -23,7 +23,7 @@
 #include <vector>
 
 #include <fount/app/tokenizer_train_verb.hpp>
-#include <fount/app/tokenizer_verb.hpp>
+#include <fount/app/tool_verb.hpp>
 #include <fount/backend/threads.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
@@ -285,7 +285,7 @@ inline void add_line_options(CLI::App& app, TokenizerOptions& options, const cha
       ->check(CLI::Range(1, 1024));
 }
 
-inline TokenizerVerb tokenizer_encode_verb(CLI::App& parent) {
+inline ToolVerb tokenizer_encode_verb(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("encode", "Text on standard input to token ids");
   const auto options = add_tokenizer_options(*app);
   app->add_option("--allow-special", options->allow_special,
@@ -301,10 +301,10 @@ inline TokenizerVerb tokenizer_encode_verb(CLI::App& parent) {
       "  echo '\"<|endoftext|>\"' | fount tokenizer encode --tokenizer gpt2/tokenizer.json \\\n"
       "      --jsonl --allow-special '<|endoftext|>'");
   return {app,
-          [options](std::ostream& out, std::ostream&) { encode_input(*options, std::cin, out); }};
+          [options](const ToolStreams& streams) { encode_input(*options, std::cin, streams.out); }};
 }
 
-inline TokenizerVerb tokenizer_decode_verb(CLI::App& parent) {
+inline ToolVerb tokenizer_decode_verb(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("decode", "Token ids on standard input to text");
   const auto options = add_tokenizer_options(*app);
   add_line_options(*app, *options, "A line is a JSON array of ids; a JSON string for each");
@@ -314,34 +314,27 @@ inline TokenizerVerb tokenizer_decode_verb(CLI::App& parent) {
       "Examples:\n"
       "  echo 9906 1917 | fount tokenizer decode --tokenizer cl100k_base.tiktoken\n"
       "  fount tokenizer decode --tokenizer data/books --jsonl < ids.jsonl > texts.jsonl");
-  return {app, [options](std::ostream& out, std::ostream& err) {
-            decode_input(*options, std::cin, out, err);
+  return {app, [options](const ToolStreams& streams) {
+            decode_input(*options, std::cin, streams.out, streams.err);
           }};
 }
 
-inline TokenizerVerb tokenizer_inspect_verb(CLI::App& parent) {
+inline ToolVerb tokenizer_inspect_verb(CLI::App& parent) {
   CLI::App* app =
       parent.add_subcommand("inspect", "What a tokenizer is: size, rules, tokens, hash");
   const auto options = add_tokenizer_options(*app);
   app->footer(
       "Example:\n  fount tokenizer inspect --tokenizer runs/first/checkpoints/step-00002000");
-  return {app, [options](std::ostream& out, std::ostream&) { inspect_tokenizer(*options, out); }};
+  return {app,
+          [options](const ToolStreams& streams) { inspect_tokenizer(*options, streams.out); }};
 }
 
 /// `fount tokenizer` and the verbs below it.
-inline TokenizerVerb tokenizer_verb(CLI::App& program) {
+inline ToolVerb tokenizer_verb(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("tokenizer", "Encode, decode, look at tokenizers, and train them");
-  app->require_subcommand(1);
-  app->footer("'fount tokenizer VERB --help' explains a verb.");
-  const std::vector<TokenizerVerb> verbs = {
-      tokenizer_encode_verb(*app), tokenizer_decode_verb(*app), tokenizer_inspect_verb(*app),
-      tokenizer_train_verb(*app)};
-  return {app, [verbs](std::ostream& out, std::ostream& err) {
-            for (const TokenizerVerb& verb : verbs) {
-              if (verb.app->parsed()) verb.run(out, err);
-            }
-          }};
+  return verb_group(app, {tokenizer_encode_verb(*app), tokenizer_decode_verb(*app),
+                          tokenizer_inspect_verb(*app), tokenizer_train_verb(*app)});
 }
 
 }  // namespace detail

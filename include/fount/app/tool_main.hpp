@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include <fount/app/data_verb.hpp>
+#include <fount/app/fetch_verb.hpp>
 #include <fount/app/prepare_verb.hpp>
 #include <fount/app/suggest.hpp>
 #include <fount/app/tokenizer_verbs.hpp>
@@ -122,12 +124,9 @@ inline int run_tool(std::vector<std::string> arguments, std::ostream& out, std::
   program.set_version_flag("--version", std::string("fount ") + version);
   program.require_subcommand(1);
   program.footer("'fount VERB --help' explains a verb.");
-  const detail::TokenizerVerb tokenizer = detail::tokenizer_verb(program);
-  const detail::ToolVerb verbs[] = {detail::prepare_verb(program),
-                                    detail::stories_verb(program),
-                                    {tokenizer.app, [&](const detail::ToolStreams& streams) {
-                                       tokenizer.run(streams.out, streams.err);
-                                     }}};
+  const detail::ToolVerb verbs[] = {detail::prepare_verb(program), detail::tokenizer_verb(program),
+                                    detail::data_verb(program), detail::fetch_verb(program),
+                                    detail::stories_verb(program)};
 
   if (arguments.empty()) {
     err << program.help();

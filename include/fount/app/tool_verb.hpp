@@ -7,6 +7,8 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fount/core/units.hpp>
 
@@ -25,6 +27,17 @@ struct ToolVerb {
   CLI::App* app;
   std::function<void(const ToolStreams&)> run;
 };
+
+/// A verb with verbs below it: runs the one that was chosen.
+inline ToolVerb verb_group(CLI::App* app, std::vector<ToolVerb> verbs) {
+  app->require_subcommand(1);
+  app->footer("'fount " + app->get_name() + " VERB --help' explains a verb.");
+  return {app, [verbs = std::move(verbs)](const ToolStreams& streams) {
+            for (const ToolVerb& verb : verbs) {
+              if (verb.app->parsed()) verb.run(streams);
+            }
+          }};
+}
 
 /// An option that takes a number as people write it: 500000, 500k, 5M, 64KiB.
 inline CLI::Option* add_count(CLI::App& app, const std::string& name, std::int64_t& target,

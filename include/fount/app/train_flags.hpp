@@ -31,6 +31,8 @@ void visit_options(Options& o, Visitor&& visit) {
   visit("tokenizer-workers", o.tokenizer_workers,
         "threads that tokenize text; 0: as many as train, at most 4");
   visit("prefetch", o.prefetch, "blocks of 1024 sequences of text that are ready ahead");
+  visit("stride", o.stride,
+        "tokens from one sequence to the next, fewer than seq-len to overlap; 0: seq-len");
   visit("document-mask", o.document_mask, "true: attention stays within a document");
   visit("steps", o.steps, "updates in the whole run: the horizon of the learning rate");
   visit("tokens", o.tokens, "the horizon in tokens instead of steps, such as 10B; 0: in steps");
@@ -130,7 +132,6 @@ inline constexpr std::array flag_table = {
     Flag{"tokenizer-type", FlagFate::refused, "",
          "text is prepared by `fount prepare --tokenizer`, or read by --data with --tokenizer"},
     Flag{"max-length", FlagFate::refused, "", "use --seq-len"},
-    Flag{"stride", FlagFate::refused, "", "windows do not overlap; use --seq-len"},
     Flag{"num-workers", FlagFate::notice, "",
          "shards are mapped, and text has --tokenizer-workers"},
     // S3: the masked-language-model trainer

@@ -68,13 +68,14 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   bool shuffle = true;               // false: windows in the order of the files
   std::uint64_t tokenizer_hash = 0;  // shards that name another tokenizer are refused; 0: any
+  std::int64_t stride = 0;  // tokens from one window to the next; 0: seq_len
   std::int32_t document_start = -1;  // the token that documents begin with; -1: there is none
 };
 
 /// Windows of seq_len tokens and their successors, each exactly once per epoch.
 ///
-/// A shard of n tokens has floor((n-1)/seq_len) windows; window k begins at token k·seq_len, and
-/// its labels are one token further on. Windows do not cross from one shard into the next. Tokens
+/// A shard of n tokens has floor((n-1-seq_len)/stride) + 1 windows, with the usual stride of seq_len
+/// floor((n-1)/seq_len); window k begins at token k·stride, and its labels are one token further on. Windows do not cross from one shard into the next. Tokens
 /// at the end of a shard that fill no window are never served: leftover_tokens() counts them.
 class TokenLoader final : public SampleSource {
  public:
@@ -88,8 +89,15 @@ class TokenLoader final : public SampleSource {
                         " and vocab_size is " + std::to_string(options.vocab_size) +
                         "; both must be at least 1");
     }
+    if (options_.stride == 0) options_.stride = options_.seq_len;
+    if (options_.stride < 1 || options_.stride > options_.seq_len) {
+      throw ConfigError("loader: stride is " + std::to_string(options_.stride) +
+                        "; it must be from 1 to seq_len = " + std::to_string(options_.seq_len) +
+                        ", so that no token is left out");
+    }
     Hash64 hash;
     for (const std::filesystem::path& path : paths) add(path, hash);
+    if (options_.stride != options_.seq_len) hash.add(static_cast<std::uint64_t>(options_.stride));
     list_hash_ = hash.value();
     if (windows_ == 0) refuse_empty(paths);
   }
@@ -156,7 +164,7 @@ class TokenLoader final : public SampleSource {
     const std::int64_t window = window_of(sample);
     const auto after = std::ranges::upper_bound(shards_, window, {}, &Entry::first_window);
     const Entry& entry = *std::prev(after);
-    const std::int64_t begin = (window - entry.first_window) * T;
+    const std::int64_t begin = (window - entry.first_window) * options_.stride;
     entry.shard.copy(begin, T, options_.vocab_size, inputs);
     std::copy_n(inputs + 1, T - 1, labels);
     entry.shard.copy(begin + T, 1, options_.vocab_size, labels + T - 1);
@@ -188,9 +196,10 @@ class TokenLoader final : public SampleSource {
     hash.add(static_cast<std::uint64_t>(name.size())).add(name);
     hash.add(static_cast<std::uint64_t>(shard.bytes()));
     const std::int64_t count = shard.count();
-    const std::int64_t windows = count > 0 ? (count - 1) / options_.seq_len : 0;
+    const std::int64_t T = options_.seq_len;
+    const std::int64_t windows = count > T ? (count - 1 - T) / options_.stride + 1 : 0;
     tokens_ += count;
-    leftover_ += windows > 0 ? count - 1 - windows * options_.seq_len : count;
+    leftover_ += windows > 0 ? count - 1 - T - (windows - 1) * options_.stride : count;
     if (windows == 0) {
       ++skipped_;
       return;

@@ -23,6 +23,7 @@ struct TrainOptions : Recipe {
   double max_bad = 0.01;
   int tokenizer_workers = 0;   // 0: as many as threads, and at most 4
   int prefetch = 4;            // blocks of samples that are ready ahead
+  std::int64_t stride = 0;     // of prepared tokens: from one sequence to the next; 0: seq_len
   bool document_mask = false;  // attention stays within documents
   // The end of the run in other counts than steps; 0: not used.
   std::int64_t tokens = 0;

@@ -196,7 +196,9 @@ class Trainer {
       tokenizer_folder_ = data;
       take_tokenizer(load_tokenizer(data));
     }
-    train_ = std::make_unique<TokenLoader>(find_shards(data, Split::train), loader_options());
+    LoaderOptions loading = loader_options();
+    loading.stride = options_.stride;
+    train_ = std::make_unique<TokenLoader>(find_shards(data, Split::train), loading);
   }
 
   TextStreamOptions stream_options() const {
@@ -223,6 +225,10 @@ class Trainer {
       take_tokenizer(std::make_unique<ByteTokenizer>());
     } else {
       take_tokenizer(load_tokenizer(options_.tokenizer));
+    }
+    if (options_.stride > 0) {
+      throw ConfigError("stride overlaps sequences of prepared tokens; text is read in a row: prepare "
+                        "it, or leave the option out");
     }
     TextStreamOptions stream = stream_options();
     stream.max_samples = options_.max_samples;
