@@ -52,7 +52,7 @@ TEST_CASE("words are spelled with the longest pieces from the left", "[text][wor
   CHECK(tokenizer.encode("##") == Ids{20, 20});
   // What cannot be spelled to its end is unknown as a whole: not "un" and something.
   CHECK(tokenizer.encode("unx a xa unaffx") == Ids{1, 22, 1, 1});
-  CHECK(tokenizer.unknown_id() == 1);
+  CHECK(tokenizer.unknown_token() == 1);
 }
 
 TEST_CASE("accents stay where the model is cased", "[text][wordpiece]") {

@@ -96,7 +96,7 @@ TEST_CASE("a trained WordPiece tokenizer spells the words it learned from", "[te
   tokenizer.save(folder.path());
   folder.file("vocab.txt", wordpiece_vocabulary_text(tokenizer.model()));
   const auto ids = tokenizer.encode(text);
-  CHECK(std::ranges::count(ids, tokenizer.unknown_id()) == 0);
+  CHECK(std::ranges::count(ids, *tokenizer.unknown_token()) == 0);
   CHECK(tokenizer.decode(ids) ==
         "the unequal words, the words and the unequal wards : \u4E2D \u56FD \u4E2D.");
   CHECK(load_tokenizer(folder.path())->encode(text) == ids);

@@ -95,6 +95,10 @@ inline void summarise(const ToolStreams& streams, const PreparedData& data,
       out << ", " << with_commas(data.broken.too_short()) << " too short";
     }
   }
+  if (data.unknown_tokens > 0) {
+    out << "\nunknown:    " << with_commas(data.unknown_tokens)
+        << " words that the vocabulary cannot spell, or that are too long for it";
+  }
   out << "\ntokenizer:  " << data.tokenizer << ", " << data.vocab_size << " tokens\n";
   for (const Split split : {Split::train, Split::validation}) {
     const auto shards = std::ranges::count(data.shards, split, &DatasetShard::split);

@@ -251,8 +251,8 @@ inline void report_fit(std::ostream& out, const Tokenizer& tokenizer, std::strin
   std::snprintf(line, sizeof line, "%.2f bytes per token",
                 static_cast<double>(text.size()) / count);
   out << "fit:         " << line;
-  if (const auto* wordpiece = dynamic_cast<const WordPieceTokenizer*>(&tokenizer)) {
-    const auto unknown = std::ranges::count(ids, wordpiece->unknown_id());
+  if (const auto unknown_token = tokenizer.unknown_token()) {
+    const auto unknown = std::ranges::count(ids, *unknown_token);
     std::snprintf(line, sizeof line, ", %.3f %% of them unknown words",
                   100.0 * static_cast<double>(unknown) / count);
     out << line;

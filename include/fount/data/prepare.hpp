@@ -87,6 +87,7 @@ struct PreparedData : DatasetMetadata {
   Bytes resumed_bytes = 0;                  // of these, done by an earlier run that was stopped
   bool one_text = false;                    // the sources were one text; else documents
   std::array<std::int64_t, 2> documents{};  // of train and validation
+  std::int64_t unknown_tokens = 0;          // of words that the vocabulary cannot spell
   BrokenDocuments broken;
 };
 
@@ -404,7 +405,9 @@ class Preparation {
       state_.text_bytes += static_cast<Bytes>(record.text.size());
     }
     state_.text_hash = hash.value();
+    const auto unknown = tokenizer_->unknown_token();
     for (const std::size_t side : {0U, 1U}) {
+      if (unknown) state_.unknown_tokens += std::ranges::count(encoded.ids[side], *unknown);
       shards_[side].write(encoded.ids[side]);
       state_.tokens[side] = shards_[side].tokens();
       state_.documents[side] += encoded.documents[side];
@@ -498,6 +501,7 @@ class Preparation {
     result.resumed_bytes = state_.resumed_bytes;
     result.one_text = one_text_;
     result.documents = state_.documents;
+    result.unknown_tokens = state_.unknown_tokens;
     result.broken = state_.broken;
     return result;
   }

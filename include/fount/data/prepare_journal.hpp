@@ -32,6 +32,7 @@ struct PrepareState {
   Bytes text_bytes = 0;
   std::array<std::int64_t, 2> tokens{};
   std::array<std::int64_t, 2> documents{};
+  std::int64_t unknown_tokens = 0;
   BrokenDocuments broken;
   Bytes resumed_bytes = 0;  // text that an earlier run has done; not in the file
 };
@@ -53,6 +54,7 @@ inline void write_journal(const std::filesystem::path& folder, const PrepareStat
                {"validation_tokens", state.tokens[1]},
                {"train_documents", state.documents[0]},
                {"validation_documents", state.documents[1]},
+               {"unknown_tokens", state.unknown_tokens},
                {"documents_seen", state.broken.seen()},
                {"documents_broken", state.broken.broken()},
                {"documents_too_short", state.broken.too_short()},
@@ -83,6 +85,7 @@ inline std::optional<PrepareState> read_journal(const std::filesystem::path& fol
                     json_integer(json, "validation_tokens", where)};
     state.documents = {json_integer(json, "train_documents", where),
                        json_integer(json, "validation_documents", where)};
+    state.unknown_tokens = json_integer(json, "unknown_tokens", where);
     std::vector<std::string> first;
     for (const Json& line : json_member(json, "first_broken", where)) {
       if (line.is_string()) first.push_back(line.get<std::string>());

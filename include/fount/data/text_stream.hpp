@@ -47,6 +47,7 @@ struct TextStreamOptions {
   std::int64_t max_samples = 0;  // documents of an epoch, from the first on; 0: all
   std::int64_t min_words = 0;
   double max_bad = 0.01;  // the share of broken documents that is left out
+  std::function<void(double part)> counting;  // hears how far count_samples() is, 0 to 1
 };
 
 /// Samples of seq_len tokens and their successors from text, each exactly once per epoch.
@@ -187,6 +188,9 @@ class TextStream final : public SampleSource {
       return going;
     }
 
+    /// Bytes of the files that have been read.
+    Bytes consumed() const { return reader_.consumed(); }
+
    private:
     static constexpr std::size_t batch_bytes = std::size_t{1} << 16U;
 
@@ -305,10 +309,18 @@ class TextStream final : public SampleSource {
     StreamCursor start;
     start.epoch = epoch;
     std::int64_t tokens = 0;
-    EpochReader(*this, start).run([&](const EncodedRecords& records) {
+    Bytes bytes = 0;
+    const std::vector<TextSource> order = sources_of(epoch);
+    for (std::int64_t i = 0; i < files; ++i) bytes += order[static_cast<std::size_t>(i)].file_bytes;
+    EpochReader reader(*this, start);
+    reader.run([&](const EncodedRecords& records) {
       for (const Encoded& record : records.list) {
         if (record.at.source >= files) return false;
         tokens += static_cast<std::int64_t>(record.ids.size());
+      }
+      if (options_.counting && bytes > 0) {
+        options_.counting(
+            std::min(1.0, static_cast<double>(reader.consumed()) / static_cast<double>(bytes)));
       }
       return true;
     });

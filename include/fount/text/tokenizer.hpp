@@ -91,6 +91,8 @@ class Tokenizer {
   virtual std::vector<SpecialToken> special_tokens() const { return {}; }
   /// The token that stands between documents; nothing for vocabularies that have none.
   virtual std::optional<std::int32_t> end_of_text() const { return std::nullopt; }
+  /// The token of words that the vocabulary cannot spell; nothing for those that spell every text.
+  virtual std::optional<std::int32_t> unknown_token() const { return std::nullopt; }
   /// The content of tokenizer.json.
   virtual std::string to_json() const = 0;
 

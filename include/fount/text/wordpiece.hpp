@@ -66,7 +66,7 @@ class WordPieceTokenizer final : public Tokenizer {
   std::optional<std::int32_t> end_of_text() const override { return find("[SEP]"); }
   /// What stands for words that cannot be spelled; how often it occurs says how well a vocabulary
   /// fits a text.
-  std::int32_t unknown_id() const { return unknown_id_; }
+  std::optional<std::int32_t> unknown_token() const override { return unknown_id_; }
 
   using Tokenizer::encode;
   /// Never adds [CLS] or [SEP]. @throws Error naming the byte where the text is not UTF-8

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -231,8 +232,21 @@ class Trainer {
                         "it, or leave the option out");
     }
     TextStreamOptions stream = stream_options();
+    stream.counting = counting_lines(info_.out);
     stream.max_samples = options_.max_samples;
     train_ = std::make_unique<TextStream>(TextSources(options_.data).all(), *tokenizer_, stream);
+  }
+
+  /// Tells every two seconds how far the counting of a text is, which an end in epochs or files needs.
+  static std::function<void(double)> counting_lines(std::FILE* out) {
+    if (out == nullptr) return {};
+    return [out, next = Clock::now() + std::chrono::seconds(2)](double part) mutable {
+      if (Clock::now() < next) return;
+      next = Clock::now() + std::chrono::seconds(2);
+      std::fprintf(out, "counting the text's tokens, to know the last step (--steps or --tokens need "
+                        "no counting): %.0f %%\n", part * 100.0);
+      std::fflush(out);
+    };
   }
 
   /// Whether a path holds tokens, not text.
@@ -282,11 +296,6 @@ class Trainer {
   }
 
   void settle_horizon() {
-    if (horizon_needs_data(options_) && !options_.tokenizer.empty() && info_.out != nullptr) {
-      std::fprintf(info_.out, "counting the tokens of the text for the horizon; --steps or --tokens "
-                              "would begin at once\n");
-      std::fflush(info_.out);
-    }
     const std::int64_t samples = std::int64_t{options_.accumulate} * model_.shape().batch_size;
     options_.steps = steps_of_run(options_, *train_, samples, step_slots());
     schedule_ = {.kind = options_.schedule,
