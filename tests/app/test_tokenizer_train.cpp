@@ -82,6 +82,14 @@ TEST_CASE("fount tokenizer train learns a WordPiece vocabulary", "[app][tool]") 
                cased, "--kind", "wordpiece", "--vocab-size", "50", "--cased"})
             .code == 0);
   CHECK(mentions(load_tokenizer(cased)->to_json(), "\u00FC", "\"lowercase\": false"));
+  // With the three most frequent characters alone, others are unknown.
+  const std::string few = (folder / "few").string();
+  CHECK(train({"--input", (folder / "a.txt").string(), "--output", few, "--kind", "wordpiece",
+               "--vocab-size", "50", "--limit-alphabet", "3"})
+            .code == 0);
+  CHECK(load_tokenizer(few)->encode("!") == std::vector<std::int32_t>{1});
+  CHECK(load_tokenizer(few)->encode("s") != std::vector<std::int32_t>{1});
+  CHECK(tokenizer->encode("!") != std::vector<std::int32_t>{1});
   CHECK(mentions(train({"--input", (folder / "b.txt").string(), "--output", (folder / "s").string(),
                         "--kind", "wordpiece", "--vocab-size", "3"})
                      .out,
@@ -147,6 +155,8 @@ TEST_CASE("fount tokenizer train says what is wrong", "[app][tool]") {
   CHECK(mentions(refused(2, {"--input", input, "--vocab-size", "1k", "--splitter", "gpt3"}), "gpt3",
                  "cl100k"));
   CHECK(mentions(refused(2, {"--input", input, "--vocab-size", "1k", "--cased"}), "wordpiece"));
+  CHECK(mentions(refused(2, {"--input", input, "--vocab-size", "1k", "--limit-alphabet", "9"}),
+                 "--limit-alphabet", "wordpiece"));
   CHECK(mentions(refused(2, {"--input", input, "--vocab-size", "1k", "--kind", "wordpiece",
                              "--splitter", "gpt2"}),
                  "--splitter"));

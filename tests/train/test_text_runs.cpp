@@ -266,6 +266,17 @@ TEST_CASE("runs that cannot read their text say why before they begin", "[train]
   CHECK(mentions(refused([](auto& o) { o.tokenizer = "no-such-folder"; }), "no-such-folder"));
   CHECK(mentions(refused([](auto& o) { o.data = "no-such-text"; }), "no-such-text"));
   CHECK(mentions(refused([](auto& o) { o.max_bad = 7; }), "max_bad"));
+  CHECK(mentions(refused([](auto& o) { o.stride = 4; }), "stride"));
+  CHECK(mentions(refused([&](auto& o) {
+                   o.tokenizer.clear();
+                   o.data = (folder / "val.jsonl").string();
+                 }),
+                 "val.jsonl", "--tokenizer"));
+  CHECK(mentions(refused([&](auto& o) {
+                   o.tokenizer.clear();
+                   o.data = (folder / "text").string();
+                 }),
+                 "no shards", "tokenizer"));
   CHECK(mentions(refused([](auto& o) {
                    o.tokenizer.clear();
                    o.max_samples = 5;

@@ -46,6 +46,7 @@ struct TrainTokenizerOptions {
   std::int64_t vocab_size = 0;
   std::int64_t min_frequency = 2;
   std::int64_t max_token_length = 0;  // bpe only; 0: no limit
+  std::int64_t limit_alphabet = -1;   // wordpiece only; 0: no limit, -1: 1000
   std::string splitter;               // bpe only; empty: gpt2
   bool cased = false;                 // wordpiece only
   bool lowercase = false;             // wordpiece only: says the default
@@ -232,6 +233,7 @@ inline TrainedTokenizer train_wordpiece_tokenizer(const TrainTokenizerOptions& o
       count_bert_words(texts, text, threads, phase_progress(err, "counting words"));
   WordPieceTrainerOptions how;
   how.vocab_size = options.vocab_size;
+  if (options.limit_alphabet >= 0) how.limit_alphabet = options.limit_alphabet;
   how.min_frequency = options.min_frequency;
   how.special_tokens.insert(how.special_tokens.end(), options.special.begin(),
                             options.special.end());
@@ -276,6 +278,9 @@ inline void check_train_options(const TrainTokenizerOptions& options) {
   if (bpe && (options.cased || options.lowercase)) {
     throw ConfigError(std::string(options.cased ? "--cased" : "--lowercase") +
                       " is for --kind wordpiece; byte-level BPE keeps text as it is");
+  }
+  if (bpe && options.limit_alphabet >= 0) {
+    throw ConfigError("--limit-alphabet is for --kind wordpiece; the alphabet of bpe is the bytes");
   }
   if (!bpe && (!options.splitter.empty() || options.max_token_length != 0)) {
     throw ConfigError(std::string(options.splitter.empty() ? "--max-token-length" : "--splitter") +
@@ -348,6 +353,9 @@ inline ToolVerb tokenizer_train_verb(CLI::App& parent) {
             "Pairs that occur less often are not merged (default 2)");
   add_count(*app, "--max-token-length", options->max_token_length,
             "Merged tokens have fewer bytes than this (bpe only; default: no limit)");
+  add_count(*app, "--limit-alphabet", options->limit_alphabet,
+            "Characters that are kept, the most frequent ones (wordpiece only; default 1000, as "
+            "BERT's; 0: all)");
   app->add_option(
       "--splitter", options->splitter,
       "What never merges across (bpe only): " + split_rule_names() + " (default: gpt2)");

@@ -198,7 +198,8 @@ inline std::vector<std::filesystem::path> find_shards(const std::filesystem::pat
     throw FileError::content(data.string(), "no shards of the split '" + word + "'",
                              "metadata.json of `fount prepare`, or files like tokens_" + word +
                                  "_000000.bin or " + word + ".bin",
-                             "check the folder, or prepare the data");
+                             "check the folder, prepare the data, or name a tokenizer that reads "
+                             "text while training");
   }
   return paths;
 }

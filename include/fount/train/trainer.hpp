@@ -192,6 +192,10 @@ class Trainer {
                         options_.data + "' is read as prepared tokens; give them to `fount prepare`, "
                         "or read text with --tokenizer");
     }
+    if (detail::is_text_name(data.filename().string())) {
+      throw ConfigError("data '" + options_.data + "' is text by its name; say what tokenizes it with "
+                        "--tokenizer, or turn it into shards with `fount prepare`");
+    }
     std::error_code error;
     if (std::filesystem::exists(data / "tokenizer.json", error)) {
       tokenizer_folder_ = data;
@@ -269,6 +273,7 @@ class Trainer {
       if (stream.block_samples < 1) return;
       auto text = std::make_unique<TextStream>(TextSources(named).all(), *tokenizer_, stream);
       validation_all_ = text->first_block();
+      for (const std::string& note : text->take_notes()) notes_.push_back("validation: " + note);
       validation_ = std::move(text);
       return;
     }
