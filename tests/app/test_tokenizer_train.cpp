@@ -107,9 +107,9 @@ TEST_CASE("fount tokenizer train reads JSON lines as it reads texts", "[app][too
     lines += dump_json(Json{{"body", text}}, -1) + "\n";
   }
   const auto learn = [&](const std::string& input, const std::string& output) {
-    const Outcome done = train({"--input", (folder / input).string(), "--output",
-                                (folder / output).string(), "--vocab-size", "280",
-                                "--text-field", "body", "--max-bad", "0.3"});
+    const Outcome done =
+        train({"--input", (folder / input).string(), "--output", (folder / output).string(),
+               "--vocab-size", "280", "--text-field", "body", "--max-bad", "0.3"});
     INFO(done.err);
     CHECK(done.code == 0);
     return done.out;

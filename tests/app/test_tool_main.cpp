@@ -83,9 +83,11 @@ TEST_CASE("fount prepare learns a tokenizer, as other programs' commands have it
   for (const char* kind : {"bpe", "wordpiece"}) {
     CAPTURE(kind);
     const std::vector<std::string> command = {
-        "prepare",       "--input_dir", folder.path().string(), "--output_dir", output,
-        "--tokenizer_type", kind,       "--vocab_size",         "300",          "--max_length",
-        "128",           "--stride",    "64",                   "--num_workers", "2"};
+        "prepare",      "--input_dir",   folder.path().string(),
+        "--output_dir", output,          "--tokenizer_type",
+        kind,           "--vocab_size",  "300",
+        "--max_length", "128",           "--stride",
+        "64",           "--num_workers", "2"};
     const Outcome done = run(command);
     CHECK(mentions(done.err, "learned", "tokens from"));
     CHECK(done.code == 0);
@@ -96,9 +98,9 @@ TEST_CASE("fount prepare learns a tokenizer, as other programs' commands have it
     CHECK(learned->kind() == kind);
     CHECK(learned->vocab_size() <= 300);
     CHECK(read_metadata(output).tokenizer_hash == learned->hash());
-    const Outcome by_hand = run({"tokenizer", "train", "--input", (folder / "in.jsonl").string(),
-                                 "--output", output + "-t", "--kind", kind, "--vocab-size", "300",
-                                 "--overwrite"});
+    const Outcome by_hand =
+        run({"tokenizer", "train", "--input", (folder / "in.jsonl").string(), "--output",
+             output + "-t", "--kind", kind, "--vocab-size", "300", "--overwrite"});
     CHECK(by_hand.code == 0);
     CHECK(load_tokenizer(output + "-t")->hash() == learned->hash());
     std::filesystem::remove_all(output + "-t");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that users of other programs reported when they prepared text, each in its smallest form, and
-// what happens here instead. The first line of a case names the report.
+// Faults that users of other programs reported when they prepared text, each in its smallest form,
+// and what happens here instead. The first line of a case names the report.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -47,7 +47,8 @@ LoaderOptions windows_of(std::int64_t seq_len, std::int32_t vocab_size = 1000) {
   options.vocab_size = vocab_size;
   return options;
 }
-std::vector<std::string> documents(const std::filesystem::path& path, BrokenDocuments* broken = nullptr) {
+std::vector<std::string> documents(const std::filesystem::path& path,
+                                   BrokenDocuments* broken = nullptr) {
   DocumentReader reader(TextSources(path).all(), {});
   std::vector<std::string> texts;
   while (auto record = reader.next()) texts.push_back(std::move(record->text));
@@ -245,8 +246,7 @@ TEST_CASE("C14 the spelling of a control token in a text becomes the token: only
 TEST_CASE("C15 one long run is quadratic: it is not", "[data][faults]") {
   // openai/tiktoken#195
   if (!unicode_here()) return;
-  const BpeTokenizer tokenizer(
-      small_bpe({{"a", "a"}, {"aa", "aa"}, {"^", "^"}, {"^^", "^^"}}));
+  const BpeTokenizer tokenizer(small_bpe({{"a", "a"}, {"aa", "aa"}, {"^", "^"}, {"^^", "^^"}}));
   // By a rule whose time grows with the square, each of these takes ten minutes.
   for (const char c : {'a', '^', ' ', '\n'}) {
     const std::string text(std::size_t{1} << 20U, c);

@@ -74,8 +74,8 @@ TEST_CASE("masks hide 15 % of the tokens: 80 % masked, 10 % random, 10 % as they
     Ids inputs = before;
     Ids labels(inputs.size());
     const std::int64_t count = masker.mask(sample, inputs, labels);
-    CHECK(count == static_cast<std::int64_t>(std::ranges::count_if(
-                       labels, [](std::int32_t id) { return id >= 0; })));
+    CHECK(count == static_cast<std::int64_t>(
+                       std::ranges::count_if(labels, [](std::int32_t id) { return id >= 0; })));
     predicted += static_cast<double>(count);
     bool right = true;
     for (std::size_t i = 0; i < before.size(); ++i) {

@@ -365,8 +365,7 @@ TEST_CASE("damaged and missing text ends a stream behind what is whole", "[data]
     const auto safe = static_cast<std::int64_t>(expected.size()) - 8;
     CHECK(samples_of(stream, 4, 0, safe) ==
           std::vector<Sample>(expected.begin(), expected.begin() + safe));
-    const std::string message =
-        message_of<FileError>([&] { samples_of(stream, 4, safe, 1000); });
+    const std::string message = message_of<FileError>([&] { samples_of(stream, 4, safe, 1000); });
     CHECK(mentions(message, std::string(says)));
     // And again, instead of waiting for ever.
     CHECK(message_of<FileError>([&] { samples_of(stream, 4, safe, 1000); }) == message);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the fuzz targets share. Each takes bytes that may be anything and must end in one of two ways:
-// it works, or it throws fount::Error. Everything else is a finding.
+// What the fuzz targets share. Each takes bytes that may be anything and must end in one of two
+// ways: it works, or it throws fount::Error. Everything else is a finding.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,8 +33,7 @@ inline void must(bool holds, const char* what) {
 /// A file in memory, by a path that any program code can open.
 class MemoryFile {
  public:
-  explicit MemoryFile(std::string_view content)
-      : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
+  explicit MemoryFile(std::string_view content) : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
     while (!content.empty()) {
       const ssize_t written = ::write(descriptor_, content.data(), content.size());
       if (written <= 0) throw std::runtime_error("cannot write a file in memory");

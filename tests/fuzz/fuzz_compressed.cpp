@@ -42,8 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Unpacked small = read_in_pieces(file, 1 + size % 97);
   test::must(large.damaged == small.damaged, "damage is seen in pieces of any size");
   // How many bytes come before the damage is seen depends on the pieces.
-  const bool agree =
-      small.bytes.starts_with(large.bytes) || large.bytes.starts_with(small.bytes);
+  const bool agree = small.bytes.starts_with(large.bytes) || large.bytes.starts_with(small.bytes);
   test::must(large.damaged ? agree : small.bytes == large.bytes, "pieces make up the whole");
   return 0;
 }

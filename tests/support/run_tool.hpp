@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The program `fount`, called as a function. It is compiled once, in run_tool.cpp: it takes a minute.
+// The program `fount`, called as a function. It is compiled once, in run_tool.cpp: it takes a
+// minute.
 
 #include <iosfwd>
 #include <string>

@@ -16,10 +16,16 @@
 
 namespace fount::test {
 
-inline constexpr ModelConfig tiny_model = {
-    .vocab_size = 11, .hidden_size = 16, .num_layers = 2, .num_heads = 4, .num_kv_heads = 2,
-    .intermediate_size = 24, .max_seq_len = 8, .norm = Norm::rms_norm,
-    .activation = Activation::swiglu, .position = Position::rotary};
+inline constexpr ModelConfig tiny_model = {.vocab_size = 11,
+                                           .hidden_size = 16,
+                                           .num_layers = 2,
+                                           .num_heads = 4,
+                                           .num_kv_heads = 2,
+                                           .intermediate_size = 24,
+                                           .max_seq_len = 8,
+                                           .norm = Norm::rms_norm,
+                                           .activation = Activation::swiglu,
+                                           .position = Position::rotary};
 
 /// Two training shards of 5 and 4 windows of 8 tokens with tokens left over, one for validation.
 inline void write_tiny_data(const std::filesystem::path& folder) {

@@ -29,7 +29,8 @@ TEST_CASE("published vocabularies give tiktoken's ids", "[text][bpe][golden]") {
     const Json row = parse_json(line, "golden");
     const auto encoding = row["encoding"].get<std::string>();
     if (!tokenizers[encoding]) {
-      tokenizers[encoding] = load_tokenizer(golden.parent_path() / row["ranks"].get<std::string>(), encoding);
+      tokenizers[encoding] =
+          load_tokenizer(golden.parent_path() / row["ranks"].get<std::string>(), encoding);
       converted[encoding] = parse_tokenizer(tokenizers[encoding]->to_json(), encoding);
       CHECK(converted[encoding]->hash() == tokenizers[encoding]->hash());
     }

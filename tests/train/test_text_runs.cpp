@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that read text while they train: bit for bit the same when they are stopped and gone on with,
-// in the middle of files and in later epochs; horizons and checkpoints by other counts than steps.
+// Runs that read text while they train: bit for bit the same when they are stopped and gone on
+// with, in the middle of files and in later epochs; horizons and checkpoints by other counts than
+// steps.
 #include <fount/train/horizon.hpp>
 #include <fount/train/trainer.hpp>
 
@@ -127,8 +128,7 @@ TEST_CASE("damaged text ends a run, and what was learned before is saved", "[tra
   options.max_bad = 0;
   options.steps = 1000;
   options.eval_interval = 0;
-  const std::string message =
-      message_of<FileError>([&] { train_weights<text_model>(options); });
+  const std::string message = message_of<FileError>([&] { train_weights<text_model>(options); });
   CHECK(mentions(message, "2.jsonl", "line 301", "--max-bad"));
   const auto kept = list_checkpoints(folder / "run/checkpoints");
   REQUIRE(kept.size() == 1);
@@ -156,7 +156,7 @@ TEST_CASE("a run ends after its tokens, epochs or files", "[train][horizon]") {
   CHECK(steps_with([](auto& o) { o.tokens = 17; }) == 2);
   CHECK(steps_with([](auto& o) { o.epochs = 1; }) == 5);  // ceil(9 / 2)
   CHECK(steps_with([](auto& o) { o.epochs = 2; }) == 9);
-  CHECK(steps_with([](auto& o) { o.files = 1; }) == 3);   // half of 9, and 2 a step
+  CHECK(steps_with([](auto& o) { o.files = 1; }) == 3);  // half of 9, and 2 a step
   CHECK(steps_with([](auto& o) { o.files = 3; }) == 7);
   CHECK(mentions(message_of<ConfigError>([&] {
                    steps_with([](auto& o) {

@@ -160,8 +160,7 @@ inline ToolVerb data_inspect_verb(CLI::App& parent) {
       "Examples:\n"
       "  fount data inspect data/shakespeare\n"
       "  fount data inspect 'data/fineweb_*.bin' --tokenizer data/gpt2 --all");
-  return {app,
-          [options](const ToolStreams& streams) { inspect_data(*options, streams.out); }};
+  return {app, [options](const ToolStreams& streams) { inspect_data(*options, streams.out); }};
 }
 
 /// `fount data` and the verbs below it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `fount fetch`: where the usual texts and tokenizers are, and the commands that get and use them. It
-// opens no connection itself; the list is in data/known_data.hpp.
+// `fount fetch`: where the usual texts and tokenizers are, and the commands that get and use them.
+// It opens no connection itself; the list is in data/known_data.hpp.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,9 +27,9 @@ inline void list_known_data(std::ostream& out) {
   out << "Text and tokenizers that others publish. `fount fetch NAME` prints the commands.\n\n";
   for (const KnownData& data : known_data) {
     char line[160];
-    const std::string size =
-        data.files > 1 ? with_commas(data.files) + " x " + format_bytes(data.bytes)
-                       : format_bytes(data.bytes);
+    const std::string size = data.files > 1
+                                 ? with_commas(data.files) + " x " + format_bytes(data.bytes)
+                                 : format_bytes(data.bytes);
     std::snprintf(line, sizeof line, "%-16s %-18s %s\n", std::string(data.name).c_str(),
                   size.c_str(), std::string(data.licence).c_str());
     out << line << "                 " << data.about << "\n                 " << data.page << '\n';
@@ -60,9 +60,9 @@ inline void print_fetch_commands(const FetchOptions& options, std::ostream& out)
   const std::int64_t files = std::clamp<std::int64_t>(options.files, 1, data.files);
   out << "# " << data.about << "\n# " << data.page << "\n# licence: " << data.licence << "\n# "
       << (files > 1 ? with_commas(files) + " of " + with_commas(data.files) + " files, about "
-                    : data.files > 1 ? "1 of " + with_commas(data.files) +
-                                           " files (--files says how many), about "
-                                     : std::string("about "))
+          : data.files > 1
+              ? "1 of " + with_commas(data.files) + " files (--files says how many), about "
+              : std::string("about "))
       << format_bytes(data.bytes * files) << "\nset -e\nmkdir -p '" << folder << "'\n";
   for (std::int64_t i = 0; i < files; ++i) {
     const int number = data.first + static_cast<int>(i);
@@ -87,7 +87,8 @@ inline ToolVerb fetch_verb(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "fetch", "Say where known texts and tokenizers are, and print the commands that get them");
   const auto options = std::make_shared<FetchOptions>();
-  app->add_option("name,--name", options->name, "Which; without it: a list with sizes and licences");
+  app->add_option("name,--name", options->name,
+                  "Which; without it: a list with sizes and licences");
   app->add_option("--output", options->output, "Folder for the files (default: data/NAME)");
   add_count(*app, "--files", options->files, "How many files of those that come in several (1)");
   app->footer(

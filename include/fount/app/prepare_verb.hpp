@@ -154,8 +154,8 @@ inline void add_document_options(CLI::App& app, PrepareOptions& options) {
   add_count(app, "--max-line-bytes", options.line_bytes, "Longer lines of JSON are broken (32MiB)");
 }
 
-/// Learns the tokenizer of a preparation from its texts. It is kept beside the output until the shards
-/// are there: a preparation that was stopped does not learn it again.
+/// Learns the tokenizer of a preparation from its texts. It is kept beside the output until the
+/// shards are there: a preparation that was stopped does not learn it again.
 inline std::shared_ptr<const Tokenizer> learn_for_preparation(const PrepareOptions& options,
                                                               std::int64_t vocab_size,
                                                               const std::filesystem::path& kept,
@@ -168,7 +168,8 @@ inline std::shared_ptr<const Tokenizer> learn_for_preparation(const PrepareOptio
   how.threads = options.workers;
   how.documents = options.documents;
   how.input.push_back(options.input.string());
-  for (const std::filesystem::path& input : options.more_inputs) how.input.push_back(input.string());
+  for (const std::filesystem::path& input : options.more_inputs)
+    how.input.push_back(input.string());
   check_train_options(how);
   Hash64 key;
   key.add(how.kind).add(static_cast<std::uint64_t>(vocab_size)).add(how.text_field);
@@ -191,8 +192,8 @@ inline std::shared_ptr<const Tokenizer> learn_for_preparation(const PrepareOptio
   }
   TrainingTexts texts(how);
   TrainedTokenizer trained = learn_tokenizer(how, texts, err);
-  err << "fount prepare: learned " << with_commas(trained.tokenizer->vocab_size()) << " tokens from "
-      << with_commas(texts.bytes()) << " bytes of text\n";
+  err << "fount prepare: learned " << with_commas(trained.tokenizer->vocab_size())
+      << " tokens from " << with_commas(texts.bytes()) << " bytes of text\n";
   ensure_directory(kept);
   trained.tokenizer->save(kept);
   write_file_atomically(kept / "learned-from", mark);
@@ -203,8 +204,9 @@ inline void run_prepare(PrepareOptions options, const PrepareWindows& windows,
                         const ToolStreams& streams) {
   const bool learns = options.tokenizer == "bpe" || options.tokenizer == "wordpiece";
   if (options.tokenizer == "tiktoken") {
-    throw ConfigError("--tokenizer tiktoken: name the file of ranks, such as cl100k_base.tiktoken; "
-                      "`fount fetch cl100k` says where it is");
+    throw ConfigError(
+        "--tokenizer tiktoken: name the file of ranks, such as cl100k_base.tiktoken; "
+        "`fount fetch cl100k` says where it is");
   }
   std::filesystem::path kept = options.output;
   kept += ".tokenizer";
@@ -217,7 +219,8 @@ inline void run_prepare(PrepareOptions options, const PrepareWindows& windows,
       throw FileError("'" + options.output.string() +
                       "' holds prepared data; choose another folder, or add --overwrite");
     }
-    options.own_tokenizer = learn_for_preparation(options, options.max_vocab_size, kept, streams.err);
+    options.own_tokenizer =
+        learn_for_preparation(options, options.max_vocab_size, kept, streams.err);
   }
   summarise(streams, prepare(options, progress_lines(streams.err)), options, windows);
   std::error_code ignored;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `fount tokenizer train`: from texts to the folder of a tokenizer. The work is in data/documents.hpp,
-// text/bpe_trainer.hpp and text/wordpiece_trainer.hpp.
+// `fount tokenizer train`: from texts to the folder of a tokenizer. The work is in
+// data/documents.hpp, text/bpe_trainer.hpp and text/wordpiece_trainer.hpp.
 
 #include <algorithm>
 #include <chrono>
@@ -53,8 +53,8 @@ struct TrainTokenizerOptions {
   std::vector<std::string> special;   // more of them
   std::string text_field = "text";    // of JSON lines
   PrepareDocuments documents = PrepareDocuments::automatic;  // json_lines: whatever the names
-  double max_bad = 0.01;              // the share of broken documents that is left out silently
-  int threads = 0;                    // 0: all
+  double max_bad = 0.01;  // the share of broken documents that is left out silently
+  int threads = 0;        // 0: all
   bool overwrite = false;
 };
 
@@ -95,12 +95,14 @@ class TrainingTexts {
   /// The part of the files that has been read; 0 where pipes do not tell.
   double part() const {
     if (file_bytes_ == 0) return 0;
-    return std::min(1.0, static_cast<double>(reader_.consumed()) / static_cast<double>(file_bytes_));
+    return std::min(1.0,
+                    static_cast<double>(reader_.consumed()) / static_cast<double>(file_bytes_));
   }
   /// How the first text begins.
   const std::string& sample() const { return sample_; }
 
-  /// The source, and the byte in it, of what a text of this batch has at `offset`; of JSON the line.
+  /// The source, and the byte in it, of what a text of this batch has at `offset`; of JSON the
+  /// line.
   std::pair<std::string, std::string> place(std::string_view part, std::size_t offset) const {
     for (const TextRecord& record : records_) {
       const auto begin = reinterpret_cast<std::uintptr_t>(record.text.data());
@@ -200,8 +202,7 @@ struct TrainedTokenizer {
 };
 
 inline TrainedTokenizer train_bpe_tokenizer(const TrainTokenizerOptions& options,
-                                            TrainingTexts& texts, int threads,
-                                            std::ostream& err) {
+                                            TrainingTexts& texts, int threads, std::ostream& err) {
   const auto rule = split_rule(options.splitter.empty() ? "gpt2" : options.splitter);
   if (!rule) {
     throw ConfigError("unknown splitter '" + options.splitter + "'; known: " + split_rule_names());
@@ -328,8 +329,8 @@ inline void train_tokenizer(const TrainTokenizerOptions& options, std::ostream& 
   }
   report_fit(out, tokenizer, texts.sample());
   if (texts.broken().broken() > 0) {
-    out << "left out:    " << with_commas(texts.broken().broken()) << " broken documents, the first: "
-        << texts.broken().first().front() << '\n';
+    out << "left out:    " << with_commas(texts.broken().broken())
+        << " broken documents, the first: " << texts.broken().first().front() << '\n';
   }
   out << "written to:  " << options.output << "\nnext:        fount tokenizer inspect --tokenizer "
       << options.output << '\n';
@@ -338,9 +339,10 @@ inline void train_tokenizer(const TrainTokenizerOptions& options, std::ostream& 
 inline ToolVerb tokenizer_train_verb(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("train", "Learn a vocabulary from text");
   const auto options = std::make_shared<TrainTokenizerOptions>();
-  app->add_option("--input", options->input,
-                  "Texts and JSON lines (.jsonl, .json), also .gz and .zst: files, folders, patterns, "
-                  "or - for standard input")
+  app->add_option(
+         "--input", options->input,
+         "Texts and JSON lines (.jsonl, .json), also .gz and .zst: files, folders, patterns, "
+         "or - for standard input")
       ->required();
   app->add_option("--output", options->output, "Folder for tokenizer.json")->required();
   app->add_option("--kind", options->kind,
@@ -379,8 +381,7 @@ inline ToolVerb tokenizer_train_verb(CLI::App& parent) {
       "  fount tokenizer train --input a.txt b.txt --output t --kind wordpiece --vocab-size 30k "
       "\\\n"
       "      --special '[Q]' '[A]'");
-  return {app,
-          [options](const ToolStreams& streams) {
+  return {app, [options](const ToolStreams& streams) {
             train_tokenizer(*options, streams.out, streams.err);
           }};
 }

@@ -325,8 +325,7 @@ inline ToolVerb tokenizer_inspect_verb(CLI::App& parent) {
   const auto options = add_tokenizer_options(*app);
   app->footer(
       "Example:\n  fount tokenizer inspect --tokenizer runs/first/checkpoints/step-00002000");
-  return {app,
-          [options](const ToolStreams& streams) { inspect_tokenizer(*options, streams.out); }};
+  return {app, [options](const ToolStreams& streams) { inspect_tokenizer(*options, streams.out); }};
 }
 
 /// `fount tokenizer` and the verbs below it.

@@ -50,7 +50,8 @@ void visit_options(Options& o, Visitor&& visit) {
   visit("beta2", o.beta2, "AdamW: decay of the second moment");
   visit("eps", o.eps, "AdamW: added to the root of the second moment");
   visit("momentum", o.momentum, "SGD: momentum");
-  visit("weight-decay", o.weight_decay, "decay of matrices and embeddings, not of norms and biases");
+  visit("weight-decay", o.weight_decay,
+        "decay of matrices and embeddings, not of norms and biases");
   visit("grad-clip", o.grad_clip, "largest gradient norm; 0: no clipping");
   visit("dropout", o.dropout, "of embeddings, attention and residuals; 0 to below 1");
   visit("recompute", o.recompute, "none, or block: keep block inputs only and run forward twice");
@@ -105,8 +106,9 @@ inline constexpr std::array flag_table = {
     Flag{"use-fused-optimizer", FlagFate::notice, "", "the update is always one pass"},
     Flag{"tokenizer-num-workers", FlagFate::works, "tokenizer-workers", ""},
     Flag{"prefetch-factor", FlagFate::works, "prefetch", ""},
-    Flag{"use-fsdp", FlagFate::refused, "",
-         "this version trains in one process; `plan --zero-stage 3` shows what sharding would need"},
+    Flag{
+        "use-fsdp", FlagFate::refused, "",
+        "this version trains in one process; `plan --zero-stage 3` shows what sharding would need"},
     Flag{"nproc-per-node", FlagFate::refused, "",
          "this version trains in one process; use --threads"},
     // S2: the Llama framework

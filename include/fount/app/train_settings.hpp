@@ -95,9 +95,9 @@ void parse_value(const std::string& where, const std::string& text, Integer& val
   value = static_cast<Integer>(*parsed);
 }
 inline void parse_value(const std::string& where, const std::string& text, Schedule& value) {
-  value = parse_name(where, text,
-                     {Schedule::constant, Schedule::linear, Schedule::cosine,
-                      Schedule::warmup_stable_decay});
+  value = parse_name(
+      where, text,
+      {Schedule::constant, Schedule::linear, Schedule::cosine, Schedule::warmup_stable_decay});
 }
 inline void parse_value(const std::string& where, const std::string& text, Optimizer& value) {
   value = parse_name(where, text, {Optimizer::adamw, Optimizer::sgd});
@@ -261,8 +261,7 @@ inline void apply_derived(const ModelEntry& entry, const Settings& settings,
     only_one("total-batch-size", "accumulate");
     std::int64_t total = 0;
     parse_value("--total-batch-size", *text, total);
-    const std::int64_t seq_len =
-        options.seq_len == 0 ? entry.config.max_seq_len : options.seq_len;
+    const std::int64_t seq_len = options.seq_len == 0 ? entry.config.max_seq_len : options.seq_len;
     const std::int64_t micro = options.batch_size * seq_len;
     if (total < 1 || micro < 1 || total % micro != 0) {
       throw ConfigError("--total-batch-size " + *text + " is not a multiple of batch size x " +
@@ -298,10 +297,10 @@ inline void apply_derived(const ModelEntry& entry, const Settings& settings,
 
 namespace detail {
 
-/// The highest layer that says where the run ends is the one that counts: an end in a lower layer is
-/// forgotten. @throws ConfigError if a command line gives two
-inline void settle_horizon(const Settings& file, const Settings& environment,
-                           const Settings& flags, TrainOptions& options) {
+/// The highest layer that says where the run ends is the one that counts: an end in a lower layer
+/// is forgotten. @throws ConfigError if a command line gives two
+inline void settle_horizon(const Settings& file, const Settings& environment, const Settings& flags,
+                           TrainOptions& options) {
   constexpr std::array ends = {"tokens", "epochs", "files"};
   const auto names_end = [&](const Settings& layer) {
     return layer.contains("steps") ||

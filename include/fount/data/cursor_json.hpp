@@ -39,12 +39,9 @@ inline TextPosition position_from(const Json& json, std::string_view where) {
 }
 
 inline Json to_json(const StreamCursor& cursor) {
-  return {{"first_sample", cursor.first_sample},
-          {"epoch", cursor.epoch},
-          {"position", to_json(cursor.at)},
-          {"tokens", cursor.tokens},
-          {"documents_seen", cursor.documents_seen},
-          {"documents_broken", cursor.documents_broken}};
+  return {{"first_sample", cursor.first_sample},     {"epoch", cursor.epoch},
+          {"position", to_json(cursor.at)},          {"tokens", cursor.tokens},
+          {"documents_seen", cursor.documents_seen}, {"documents_broken", cursor.documents_broken}};
 }
 
 inline StreamCursor cursor_from(const Json& json, std::string_view where) {

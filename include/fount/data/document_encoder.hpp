@@ -21,7 +21,9 @@ class DocumentEncoder {
  public:
   /// @param tokenizer outlives this
   DocumentEncoder(const Tokenizer& tokenizer, DocumentOptions options)
-      : tokenizer_(&tokenizer), end_of_text_(tokenizer.end_of_text()), options_(std::move(options)) {}
+      : tokenizer_(&tokenizer),
+        end_of_text_(tokenizer.end_of_text()),
+        options_(std::move(options)) {}
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const DocumentOptions& options() const { return options_; }

@@ -86,8 +86,7 @@ inline void decode_record(TextRecord& record, const DocumentOptions& options) {
     const std::size_t bad = first_broken_byte(record.text);
     if (bad != std::string_view::npos) record.broken = describe_broken_byte(record.text, bad);
   }
-  record.too_short =
-      record.broken.empty() && !detail::has_words(record.text, options.min_words);
+  record.too_short = record.broken.empty() && !detail::has_words(record.text, options.min_words);
 }
 
 /// Counts documents, those that are too short and those that are broken, and remembers the first

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the texts are that people train on, how large they are, and on what terms: for `fount fetch`.
-// Nothing is fetched here. Sizes and licences as their pages gave them in November 2026.
+// Where the texts are that people train on, how large they are, and on what terms: for `fount
+// fetch`. Nothing is fetched here. Sizes and licences as their pages gave them in November 2026.
 
 #include <array>
 #include <cstdint>
@@ -43,15 +43,16 @@ inline constexpr std::array known_data = {
               "fount tokenizer train --input DIR --vocab-size 8k --output tokenizers/stories\n"
               "fount prepare --input DIR/TinyStories-train.txt --tokenizer tokenizers/stories "
               "--output data/stories"},
-    KnownData{"c4", "English web pages, cleaned; 356,000 a file", 319'000'000, 1024, 0, "ODC-BY 1.0",
-              "https://huggingface.co/datasets/allenai/c4",
-              "https://huggingface.co/datasets/allenai/c4/resolve/main/en/"
-              "c4-train.%05d-of-01024.json.gz",
-              "c4-train.%05d-of-01024.json.gz",
-              "fount fetch gpt2 | sh\n"
-              "fount prepare --input 'DIR/*.json.gz' --tokenizer data/gpt2 --output data/c4-tokens\n"
-              "gpt2-124m train --data 'DIR/*.json.gz' --tokenizer data/gpt2 --output runs/c4  "
-              "# or without preparing"},
+    KnownData{
+        "c4", "English web pages, cleaned; 356,000 a file", 319'000'000, 1024, 0, "ODC-BY 1.0",
+        "https://huggingface.co/datasets/allenai/c4",
+        "https://huggingface.co/datasets/allenai/c4/resolve/main/en/"
+        "c4-train.%05d-of-01024.json.gz",
+        "c4-train.%05d-of-01024.json.gz",
+        "fount fetch gpt2 | sh\n"
+        "fount prepare --input 'DIR/*.json.gz' --tokenizer data/gpt2 --output data/c4-tokens\n"
+        "gpt2-124m train --data 'DIR/*.json.gz' --tokenizer data/gpt2 --output runs/c4  "
+        "# or without preparing"},
     KnownData{"imdb", "50,000 film reviews, one a file", 84'125'825, 1, 0,
               "none stated; for research, with its citation",
               "https://ai.stanford.edu/~amaas/data/sentiment/",
@@ -65,8 +66,7 @@ inline constexpr std::array known_data = {
               "http://mattmahoney.net/dc/enwik8.zip", "enwik8.zip",
               "unzip DIR/enwik8.zip -d DIR\n"
               "fount prepare --input DIR/enwik8 --tokenizer byte --output data/enwik8-tokens"},
-    KnownData{"fineweb-tokens",
-              "FineWeb in GPT-2's tokens: llm.c's shards, 100 million in each",
+    KnownData{"fineweb-tokens", "FineWeb in GPT-2's tokens: llm.c's shards, 100 million in each",
               200'001'024, 103, 1, "ODC-BY 1.0",
               "https://huggingface.co/datasets/kjj0/fineweb10B-gpt2",
               "https://huggingface.co/datasets/kjj0/fineweb10B-gpt2/resolve/main/"

@@ -68,15 +68,16 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   bool shuffle = true;               // false: windows in the order of the files
   std::uint64_t tokenizer_hash = 0;  // shards that name another tokenizer are refused; 0: any
-  std::int64_t stride = 0;  // tokens from one window to the next; 0: seq_len
+  std::int64_t stride = 0;           // tokens from one window to the next; 0: seq_len
   std::int32_t document_start = -1;  // the token that documents begin with; -1: there is none
 };
 
 /// Windows of seq_len tokens and their successors, each exactly once per epoch.
 ///
-/// A shard of n tokens has floor((n-1-seq_len)/stride) + 1 windows, with the usual stride of seq_len
-/// floor((n-1)/seq_len); window k begins at token k·stride, and its labels are one token further on. Windows do not cross from one shard into the next. Tokens
-/// at the end of a shard that fill no window are never served: leftover_tokens() counts them.
+/// A shard of n tokens has floor((n-1-seq_len)/stride) + 1 windows, with the usual stride of
+/// seq_len floor((n-1)/seq_len); window k begins at token k·stride, and its labels are one token
+/// further on. Windows do not cross from one shard into the next. Tokens at the end of a shard that
+/// fill no window are never served: leftover_tokens() counts them.
 class TokenLoader final : public SampleSource {
  public:
   /// @param paths the shards, in the order that defines the numbering of windows

@@ -123,7 +123,7 @@ class TokenMasker {
 
   MaskingOptions options_;
   std::int32_t mask_id_;
-  std::vector<Kind> kinds_;              // by id
+  std::vector<Kind> kinds_;             // by id
   std::vector<std::int32_t> ordinary_;  // ids that are not special
 };
 

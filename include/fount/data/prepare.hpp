@@ -190,8 +190,9 @@ class Preparation {
                 !(separated && all.size() > 1);
     documents_.records.as_it_is = one_text_;
     if (one_text_ && (options_.max_samples > 0 || options_.min_words > 0)) {
-      throw ConfigError("prepare: max-samples and min-words are about documents, and this is one "
-                        "text; say what a document is: --documents file, blank-line or line");
+      throw ConfigError(
+          "prepare: max-samples and min-words are about documents, and this is one "
+          "text; say what a document is: --documents file, blank-line or line");
     }
     if (options_.split_at_documents && !one_text_) {
       throw ConfigError(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a training run reads: numbered samples, each a row of token ids and the ids that follow them.
-// Token shards (data/loader.hpp) and text (data/text_stream.hpp) are two kinds of source.
+// What a training run reads: numbered samples, each a row of token ids and the ids that follow
+// them. Token shards (data/loader.hpp) and text (data/text_stream.hpp) are two kinds of source.
 
 #include <cstdint>
 #include <string>
@@ -29,9 +29,9 @@ inline void number_documents(const std::int32_t* inputs, std::int64_t count,
   }
 }
 
-/// One of the processes that share the samples of a run. They take them in turn, so the samples that
-/// all have taken together are the first of the run, and their number is the whole state: it stays
-/// right when the run goes on with another number of processes.
+/// One of the processes that share the samples of a run. They take them in turn, so the samples
+/// that all have taken together are the first of the run, and their number is the whole state: it
+/// stays right when the run goes on with another number of processes.
 struct RankShare {
   int rank = 0;
   int world_size = 1;
@@ -57,8 +57,8 @@ struct DataProgress {
 struct StreamCursor {
   std::int64_t first_sample = 0;  // the sample that begins here
   std::int64_t epoch = 0;
-  TextPosition at;                // of the record that the sample begins in
-  std::int64_t tokens = 0;        // of that record, that earlier samples have
+  TextPosition at;                  // of the record that the sample begins in
+  std::int64_t tokens = 0;          // of that record, that earlier samples have
   std::int64_t documents_seen = 0;  // of this epoch, with those that are broken
   std::int64_t documents_broken = 0;
 
@@ -72,8 +72,8 @@ class SampleSource {
 
   /// Writes one sample. @throws FileError if the data cannot be read, or an id is out of range
   virtual void fill(std::int64_t sample, const SampleRow& row) = 0;
-  /// Samples that the first `files` files give, those of later epochs counted on. Text has to be read
-  /// for this.
+  /// Samples that the first `files` files give, those of later epochs counted on. Text has to be
+  /// read for this.
   virtual std::int64_t count_samples(std::int64_t files) = 0;
   /// Of the samples before `sample`.
   virtual DataProgress progress(std::int64_t sample) const = 0;

@@ -58,9 +58,9 @@ struct TextRecord {
   TextPosition at;   // where it begins
   std::string text;  // a line of JSON, or text
   TextFormat format = TextFormat::text;
-  bool begins = true;  // a document,
-  bool ends = true;    // and the same one
-  std::string broken;  // why there is no document here; empty: there is
+  bool begins = true;      // a document,
+  bool ends = true;        // and the same one
+  std::string broken;      // why there is no document here; empty: there is
   bool too_short = false;  // fewer words than asked for: left out, and nothing is wrong with it
 
   bool used() const { return broken.empty() && !too_short; }
@@ -148,7 +148,8 @@ class RecordReader {
   /// @throws FileError if a file cannot be read or is damaged
   std::optional<TextRecord> next() {
     while (index() < sources_.size()) {
-      if (options_.max_documents > 0 && at_.document >= options_.max_documents && !at_.inside) break;
+      if (options_.max_documents > 0 && at_.document >= options_.max_documents && !at_.inside)
+        break;
       if (!stream_) open();
       std::optional<TextRecord> record = next_of_source();
       if (record) return record;

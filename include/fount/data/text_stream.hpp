@@ -46,7 +46,7 @@ struct TextStreamOptions {
   std::string text_field = "text";
   std::int64_t max_samples = 0;  // documents of an epoch, from the first on; 0: all
   std::int64_t min_words = 0;
-  double max_bad = 0.01;  // the share of broken documents that is left out
+  double max_bad = 0.01;                      // the share of broken documents that is left out
   std::function<void(double part)> counting;  // hears how far count_samples() is, 0 to 1
 };
 
@@ -55,9 +55,9 @@ struct TextStreamOptions {
 /// The documents of the sources, each behind the tokenizer's end-of-text token, form one row of
 /// tokens; sample k of an epoch begins at token k·seq_len of it. With `shuffle`, each epoch takes
 /// the files in an order of its own, and samples are shuffled within blocks of block_samples; with
-/// max_samples the files keep their order, so that every epoch has the same documents. Tokens at the
-/// end of an epoch that fill no sample are never served.
-/// Every rank of a run reads all of the text and takes its share of the samples.
+/// max_samples the files keep their order, so that every epoch has the same documents. Tokens at
+/// the end of an epoch that fill no sample are never served. Every rank of a run reads all of the
+/// text and takes its share of the samples.
 class TextStream final : public SampleSource {
  public:
   /// @param sources   read again in every epoch, so none may be a pipe
@@ -359,8 +359,8 @@ class TextStream final : public SampleSource {
         const std::int64_t skip = std::exchange(skip_, 0);
         const auto count = static_cast<std::int64_t>(record.ids.size());
         if (count <= skip) continue;
-        marks_.push_back({static_cast<std::int64_t>(ids_.size()) - skip, record.at, record.seen,
-                          record.broken});
+        marks_.push_back(
+            {static_cast<std::int64_t>(ids_.size()) - skip, record.at, record.seen, record.broken});
         ids_.insert(ids_.end(), record.ids.begin() + skip, record.ids.end());
       }
       for (std::string& note : batch.notes) notes_.push_back(std::move(note));

@@ -110,12 +110,12 @@ inline TrainerState state_from_json(const Json& json, const std::string& where) 
   if (json.contains("stream")) state.stream = cursor_from(json.at("stream"), where);
   state.seed = hash_member(json, "seed", where);
   state.data_hash = hash_member(json, "data_hash", where);
-  state.seq_len = static_cast<int>(
-      json_integer(json, "seq_len", where, 1, std::numeric_limits<int>::max()));
+  state.seq_len =
+      static_cast<int>(json_integer(json, "seq_len", where, 1, std::numeric_limits<int>::max()));
   const std::string optimizer = json_string(json, "optimizer", where);
   if (optimizer != "adamw" && optimizer != "sgd") {
-    throw FileError::content(where, "optimizer \"" + optimizer.substr(0, 40) + "\"",
-                             "adamw or sgd", "the checkpoint may come from a newer version");
+    throw FileError::content(where, "optimizer \"" + optimizer.substr(0, 40) + "\"", "adamw or sgd",
+                             "the checkpoint may come from a newer version");
   }
   state.optimizer = optimizer == "sgd" ? Optimizer::sgd : Optimizer::adamw;
   state.precision = json_string(json, "precision", where);
@@ -177,8 +177,7 @@ inline void read_optimizer(const std::filesystem::path& path, TrainableModel& mo
       if (tensor.info.type != *tensor_type_of(buffer.dtype) ||
           tensor.info.shape != parameter_shape(parameter)) {
         throw FileError::content(path.string(),
-                                 "tensor '" + name + "' of shape " +
-                                     to_string(tensor.info.shape),
+                                 "tensor '" + name + "' of shape " + to_string(tensor.info.shape),
                                  "shape " + to_string(parameter_shape(parameter)) + " in " +
                                      std::string(name_of(buffer.dtype)),
                                  "the checkpoint belongs to another model or precision");

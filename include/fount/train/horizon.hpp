@@ -52,8 +52,7 @@ inline std::int64_t steps_of_run(const TrainOptions& options, SampleSource& data
     return amount / per_step + (amount % per_step != 0 ? 1 : 0);
   };
   if (options.tokens > 0) return steps_for(options.tokens, step_tokens);
-  const std::int64_t files =
-      options.epochs > 0 ? options.epochs * data.num_files() : options.files;
+  const std::int64_t files = options.epochs > 0 ? options.epochs * data.num_files() : options.files;
   if (files > 0) return steps_for(data.count_samples(files), step_samples);
   return options.steps;
 }

@@ -33,7 +33,7 @@ struct TrainOptions : Recipe {
   std::int64_t checkpoint_tokens = 0;
   std::int64_t checkpoint_epochs = 0;
   std::int64_t checkpoint_files = 0;
-  std::string output;    // the run folder
+  std::string output;           // the run folder
   std::int64_t stop_after = 0;  // end this process after that step, with a checkpoint; 0: at steps
   std::string resume;           // "", "latest", or a checkpoint folder
   std::string init;             // a checkpoint folder to take the weights from, and nothing else

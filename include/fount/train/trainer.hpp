@@ -47,12 +47,12 @@ namespace fount {
 /// What the program knows about itself and the run only passes on.
 struct RunInfo {
   std::string model_name;
-  std::string program;          // how the user called it, for the line that says how to go on
-  std::string resolved_config;  // TOML
+  std::string program;           // how the user called it, for the line that says how to go on
+  std::string resolved_config;   // TOML
   std::vector<KeyValue> config;  // the same as pairs, for the report
-  double peak_flops = 0.0;      // measured; 0: not known
-  std::FILE* out = nullptr;     // what the person sees; null: silence
-  bool interactive = false;     // whether `out` is a terminal that can redraw a line
+  double peak_flops = 0.0;       // measured; 0: not known
+  std::FILE* out = nullptr;      // what the person sees; null: silence
+  bool interactive = false;      // whether `out` is a terminal that can redraw a line
 };
 
 /// How a run ended.
@@ -149,8 +149,9 @@ class Trainer {
       refuse("beta1 and beta2 must be at least 0 and below 1");
     }
     if (model_.config().head != Head::language_model) {
-      refuse("this version trains next-token models; the masked-language-model objective is not "
-             "there yet");
+      refuse(
+          "this version trains next-token models; the masked-language-model objective is not "
+          "there yet");
     }
   }
 
@@ -189,11 +190,13 @@ class Trainer {
     const std::filesystem::path data = options_.data;
     if (options_.max_samples > 0 || options_.min_words > 0) {
       throw ConfigError("max_samples and min_words choose among the documents of text, and '" +
-                        options_.data + "' is read as prepared tokens; give them to `fount prepare`, "
+                        options_.data +
+                        "' is read as prepared tokens; give them to `fount prepare`, "
                         "or read text with --tokenizer");
     }
     if (detail::is_text_name(data.filename().string())) {
-      throw ConfigError("data '" + options_.data + "' is text by its name; say what tokenizes it with "
+      throw ConfigError("data '" + options_.data +
+                        "' is text by its name; say what tokenizes it with "
                         "--tokenizer, or turn it into shards with `fount prepare`");
     }
     std::error_code error;
@@ -223,8 +226,9 @@ class Trainer {
 
   void open_text() {
     if (options_.tokenizer == "char") {
-      throw ConfigError("tokenizer 'char' takes its vocabulary from a text that has been read whole; "
-                        "name the folder that `fount prepare --tokenizer char` wrote");
+      throw ConfigError(
+          "tokenizer 'char' takes its vocabulary from a text that has been read whole; "
+          "name the folder that `fount prepare --tokenizer char` wrote");
     }
     if (options_.tokenizer == "byte") {
       take_tokenizer(std::make_unique<ByteTokenizer>());
@@ -232,8 +236,9 @@ class Trainer {
       take_tokenizer(load_tokenizer(options_.tokenizer));
     }
     if (options_.stride > 0) {
-      throw ConfigError("stride overlaps sequences of prepared tokens; text is read in a row: prepare "
-                        "it, or leave the option out");
+      throw ConfigError(
+          "stride overlaps sequences of prepared tokens; text is read in a row: prepare "
+          "it, or leave the option out");
     }
     TextStreamOptions stream = stream_options();
     stream.counting = counting_lines(info_.out);
@@ -241,14 +246,17 @@ class Trainer {
     train_ = std::make_unique<TextStream>(TextSources(options_.data).all(), *tokenizer_, stream);
   }
 
-  /// Tells every two seconds how far the counting of a text is, which an end in epochs or files needs.
+  /// Tells every two seconds how far the counting of a text is, which an end in epochs or files
+  /// needs.
   static std::function<void(double)> counting_lines(std::FILE* out) {
     if (out == nullptr) return {};
     return [out, next = Clock::now() + std::chrono::seconds(2)](double part) mutable {
       if (Clock::now() < next) return;
       next = Clock::now() + std::chrono::seconds(2);
-      std::fprintf(out, "counting the text's tokens, to know the last step (--steps or --tokens need "
-                        "no counting): %.0f %%\n", part * 100.0);
+      std::fprintf(out,
+                   "counting the text's tokens, to know the last step (--steps or --tokens need "
+                   "no counting): %.0f %%\n",
+                   part * 100.0);
       std::fflush(out);
     };
   }
@@ -312,18 +320,19 @@ class Trainer {
 
   void check_vocabulary(std::int32_t found, std::int32_t model_size) {
     if (found > model_size) {
-      throw ConfigError(
-          "the data's vocabulary has " + std::to_string(found) + " tokens, but " +
-          info_.model_name + " was built for " + std::to_string(model_size) +
-          "; build a trainer that fits, in CMakeLists.txt:\n"
-          "    fount_add_trainer(NAME my-model HEADER my_model.hpp MODEL my_model)\n"
-          "  and in my_model.hpp:\n"
-          "    #include <fount/config/presets.hpp>\n"
-          "    constexpr fount::ModelConfig my_model = [] {\n"
-          "      fount::ModelConfig model = fount::presets::quickstart;\n"
-          "      model.vocab_size = " + std::to_string(found) + ";\n"
-          "      return model;\n"
-          "    }();");
+      throw ConfigError("the data's vocabulary has " + std::to_string(found) + " tokens, but " +
+                        info_.model_name + " was built for " + std::to_string(model_size) +
+                        "; build a trainer that fits, in CMakeLists.txt:\n"
+                        "    fount_add_trainer(NAME my-model HEADER my_model.hpp MODEL my_model)\n"
+                        "  and in my_model.hpp:\n"
+                        "    #include <fount/config/presets.hpp>\n"
+                        "    constexpr fount::ModelConfig my_model = [] {\n"
+                        "      fount::ModelConfig model = fount::presets::quickstart;\n"
+                        "      model.vocab_size = " +
+                        std::to_string(found) +
+                        ";\n"
+                        "      return model;\n"
+                        "    }();");
     }
     if (found < model_size) {
       notes_.push_back("the data uses " + std::to_string(found) + " of the model's " +
@@ -369,8 +378,8 @@ class Trainer {
   std::string make_run_id() const {
     Hash64 hash;
     hash.add(info_.model_name).add(options_.output).add(options_.seed);
-    hash.add(static_cast<std::uint64_t>(
-        std::chrono::system_clock::now().time_since_epoch().count()));
+    hash.add(
+        static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()));
     return to_hex(hash.value());
   }
 
@@ -438,12 +447,12 @@ class Trainer {
                    with_commas(options_.steps * step_slots()) + " tokens, seed " +
                    std::to_string(options_.seed));
     add("memory", format_bytes(model_.allocated_bytes()) + " planned and allocated");
-    add("machine", std::to_string(model_.backend().threads()) + " threads" +
-                       (info_.peak_flops > 0 ? ", peak " +
-                                                   std::to_string(static_cast<long long>(
-                                                       info_.peak_flops / 1e9)) +
-                                                   " GFLOP/s measured"
-                                             : std::string()));
+    add("machine",
+        std::to_string(model_.backend().threads()) + " threads" +
+            (info_.peak_flops > 0
+                 ? ", peak " + std::to_string(static_cast<long long>(info_.peak_flops / 1e9)) +
+                       " GFLOP/s measured"
+                 : std::string()));
     add("output", folder_->path().string());
     return rows;
   }
@@ -493,12 +502,12 @@ class Trainer {
         train_->fill(share_.sample(options_.overfit ? 0 : state_.samples, in_step), row(b));
       }
       valid += count_valid();
-      loss_sum += model_.forward({.loss_scale = state_.loss_scale.factor /
-                                                static_cast<double>(step_slots()),
-                                  .dropout = static_cast<float>(options_.dropout),
-                                  .seed = options_.seed,
-                                  .step = static_cast<std::uint32_t>(state_.attempts),
-                                  .micro_batch = static_cast<std::uint32_t>(micro)});
+      loss_sum += model_.forward(
+          {.loss_scale = state_.loss_scale.factor / static_cast<double>(step_slots()),
+           .dropout = static_cast<float>(options_.dropout),
+           .seed = options_.seed,
+           .step = static_cast<std::uint32_t>(state_.attempts),
+           .micro_batch = static_cast<std::uint32_t>(micro)});
       model_.backward();
     }
     state_.samples = share_.after(state_.samples, std::int64_t{B} * options_.accumulate);
@@ -506,8 +515,7 @@ class Trainer {
     // Gradients are those of sum * loss_scale / slots: one factor turns them into those of
     // sum / valid.
     const double weighting = valid > 0 ? static_cast<double>(step_slots()) /
-                                             static_cast<double>(valid) /
-                                             state_.loss_scale.factor
+                                             static_cast<double>(valid) / state_.loss_scale.factor
                                        : 0.0;
     const double loss = valid > 0 ? loss_sum / static_cast<double>(valid) : 0.0;
     const double norm = model_.gradient_norm() * weighting;
@@ -545,7 +553,8 @@ class Trainer {
     if (model_.precision().loss_scaling && valid > 0 && std::isfinite(loss) &&
         state_.loss_scale.overflowed()) {
       // The usual way to find the largest scale whose gradients fit into 16 bits.
-      std::snprintf(text, sizeof text, "step %lld left out: gradients overflowed, loss scale now %g",
+      std::snprintf(text, sizeof text,
+                    "step %lld left out: gradients overflowed, loss scale now %g",
                     static_cast<long long>(state_.step + 1), state_.loss_scale.factor);
       console_->note(text);
       return;
@@ -693,10 +702,11 @@ class Trainer {
     if (saved_step_ != state_.step) save();
     write_run_report();
     if (state_.step < options_.steps) {
-      console_->note((result_.interrupted ? "interrupted" : "stopped") + std::string(" after step ") +
-                    std::to_string(state_.step) + " of " + std::to_string(options_.steps) +
-                    "; go on with: " + info_.program + " train --data " + options_.data +
-                    " --output " + options_.output + " --resume latest");
+      console_->note((result_.interrupted ? "interrupted" : "stopped") +
+                     std::string(" after step ") + std::to_string(state_.step) + " of " +
+                     std::to_string(options_.steps) + "; go on with: " + info_.program +
+                     " train --data " + options_.data + " --output " + options_.output +
+                     " --resume latest");
     }
   }
 
