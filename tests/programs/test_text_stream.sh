@@ -5,26 +5,8 @@
 # Usage: sh test_text_stream.sh BIN_DIR, in a folder of its own.
 set -u
 bin=$1
-failures=0
-rm -rf ./*
-
-fail() {
-  echo "FAILED: $1"
-  failures=$((failures + 1))
-}
-# expect CODE TEXT COMMAND...: the command must exit with CODE and say TEXT
-expect() {
-  code=$1
-  text=$2
-  shift 2
-  output=$("$@" 2>&1)
-  got=$?
-  [ "$got" -eq "$code" ] || fail "$* exited with $got, expected $code: $output"
-  case "$output" in
-    *"$text"*) ;;
-    *) fail "$* did not say '$text' but: $output" ;;
-  esac
-}
+# shellcheck source=tests/programs/expect.sh
+. "$(dirname "$0")/expect.sh"
 command -v gzip >/dev/null || { echo "skipped: there is no gzip"; exit 77; }
 
 # Stories, one a line of JSON; two compressed files, one of two members.

@@ -4,28 +4,8 @@
 # Usage: sh test_tokenizer.sh BIN_DIR, in a folder of its own.
 set -u
 bin=$1
-failures=0
-rm -rf ./*
-
-# expect CODE TEXT COMMAND...: the command must exit with CODE and say TEXT
-expect() {
-  code=$1
-  text=$2
-  shift 2
-  output=$("$@" 2>&1)
-  got=$?
-  if [ "$got" -ne "$code" ]; then
-    echo "FAILED: $* exited with $got, expected $code: $output"
-    failures=$((failures + 1))
-  fi
-  case "$output" in
-    *"$text"*) ;;
-    *)
-      echo "FAILED: $* did not say '$text' but: $output"
-      failures=$((failures + 1))
-      ;;
-  esac
-}
+# shellcheck source=tests/programs/expect.sh
+. "$(dirname "$0")/expect.sh"
 
 "$bin/fount" stories --output s.txt --bytes 20k --seed 1 >/dev/null
 "$bin/fount" prepare --input s.txt --tokenizer byte --output data >/dev/null

@@ -4,26 +4,8 @@
 # Usage: sh test_trainer.sh BIN_DIR, in a folder of its own.
 set -u
 bin=$1
-failures=0
-rm -rf ./*
-
-fail() {
-  echo "FAILED: $1"
-  failures=$((failures + 1))
-}
-# expect CODE TEXT COMMAND...: the command must exit with CODE and say TEXT
-expect() {
-  code=$1
-  text=$2
-  shift 2
-  output=$("$@" 2>&1)
-  got=$?
-  [ "$got" -eq "$code" ] || fail "$* exited with $got, expected $code: $output"
-  case "$output" in
-    *"$text"*) ;;
-    *) fail "$* did not say '$text' but: $output" ;;
-  esac
-}
+# shellcheck source=tests/programs/expect.sh
+. "$(dirname "$0")/expect.sh"
 
 train="$bin/quickstart train --batch-size 2 --seq-len 32 --eval-batches 2 --threads 2"
 "$bin/fount" stories --output s.txt --bytes 20k --seed 1 >/dev/null || fail "stories"
