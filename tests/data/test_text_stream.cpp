@@ -188,7 +188,7 @@ TEST_CASE("a stream goes on from every sample, in every epoch", "[data][stream]"
   TextStream stopped(files, tokenizer, options_for(T));
   for (std::int64_t stop = 0; stop < all; ++stop) {
     if (stop > 0) sample_of(stopped, T, stop - 1);
-    const StreamCursor cursor = stopped.cursor(stop);
+    const StreamCursor cursor = stopped.cursor();
     CHECK(cursor.first_sample <= stop);
     CHECK(stop - cursor.first_sample <= 7);  // no more than a block is read again
     TextStream resumed(files, tokenizer, options_for(T));
@@ -198,6 +198,14 @@ TEST_CASE("a stream goes on from every sample, in every epoch", "[data][stream]"
     CHECK(samples_of(resumed, T, stop, next) ==
           std::vector<Sample>(expected.begin() + stop, expected.begin() + stop + next));
   }
+}
+
+TEST_CASE("a place that the text does not have is refused", "[data][stream]") {
+  const TemporaryFolder folder;
+  TextStream stream(three_files(folder), tokenizer, options_for(16));
+  StreamCursor cursor;
+  cursor.at.source = 3;
+  CHECK(mentions(message_of<FileError>([&] { stream.seek(cursor); }), "file 4", "there are 3"));
 }
 
 TEST_CASE("long documents are gone on with in their middle", "[data][stream]") {
@@ -216,7 +224,7 @@ TEST_CASE("long documents are gone on with in their middle", "[data][stream]") {
     TextStream stopped(files, tokenizer, options);
     sample_of(stopped, 500, stop);
     TextStream resumed(files, tokenizer, options);
-    resumed.seek(stopped.cursor(stop + 1));
+    resumed.seek(stopped.cursor());
     CHECK(sample_of(resumed, 500, stop + 1) == expected[static_cast<std::size_t>(stop) + 1]);
   }
 }

@@ -24,7 +24,8 @@
 namespace fount::detail {
 
 inline void list_known_data(std::ostream& out) {
-  out << "Text and tokenizers that others publish. `fount fetch NAME` prints the commands.\n\n";
+  out << "Text and tokenizers that others publish. `fount fetch NAME` prints the commands.\n"
+         "Sizes are approximate; on the licence, the page named has the last word.\n\n";
   for (const KnownData& data : known_data) {
     char line[160];
     const std::string size = data.files > 1

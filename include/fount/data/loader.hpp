@@ -119,21 +119,12 @@ class TokenLoader final : public SampleSource {
   /// Windows come from all shards in turn: so many shards' worth of them is a file.
   DataProgress progress(std::int64_t sample) const override {
     const std::int64_t epoch = sample / windows_;
-    const auto part = static_cast<double>(sample % windows_) / static_cast<double>(windows_);
-    return {epoch, epoch * num_files() +
-                       static_cast<std::int64_t>(part * static_cast<double>(num_files()))};
+    return {epoch, epoch * num_files() + sample % windows_ * num_files() / windows_};
   }
   std::int64_t num_files() const override { return static_cast<std::int64_t>(shards_.size()); }
   std::string describe() const override {
     return with_commas(tokens_) + " tokens, " + with_commas(windows_) + " windows an epoch";
   }
-  StreamCursor cursor(std::int64_t sample) const override {
-    StreamCursor cursor;
-    cursor.first_sample = sample;
-    cursor.epoch = sample / windows_;
-    return cursor;
-  }
-  void seek(const StreamCursor&) override {}
   std::vector<std::string> take_notes() override {
     if (skipped_ == 0 || std::exchange(told_, true)) return {};
     return {with_commas(skipped_) +

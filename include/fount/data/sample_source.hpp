@@ -83,9 +83,11 @@ class SampleSource {
   /// For the head of a run: "1,003,854 tokens, 3,921 windows an epoch".
   virtual std::string describe() const = 0;
 
-  /// Where to go on so that `sample` is the next one.
-  virtual StreamCursor cursor(std::int64_t sample) const = 0;
-  virtual void seek(const StreamCursor& cursor) = 0;
+  /// What a source needs, besides the number of the next sample, to go on without reading what came
+  /// before. Nothing where every sample can be reached at once.
+  virtual StreamCursor cursor() const { return {}; }
+  /// @throws FileError if the cursor cannot be one of this source
+  virtual void seek(const StreamCursor& cursor) { static_cast<void>(cursor); }
   /// What a person should hear about the data; each is told once.
   virtual std::vector<std::string> take_notes() { return {}; }
 

@@ -126,12 +126,14 @@ class TextStream final : public SampleSource {
            (options_.workers == 1 ? " thread" : " threads") + " while the model trains";
   }
 
-  /// That of the block which holds the sample last filled. @param sample the next one
-  StreamCursor cursor(std::int64_t sample) const override {
-    (void)sample;
-    return block_.start;
-  }
+  /// That of the block which holds the sample last filled: it is read again.
+  StreamCursor cursor() const override { return block_.start; }
   void seek(const StreamCursor& cursor) override {
+    if (cursor.at.source >= num_files()) {
+      throw FileError("text stream: a place in file " + std::to_string(cursor.at.source + 1) +
+                      " to go on from, and there are " + std::to_string(num_files()) +
+                      "; the checkpoint is damaged or of another run, use another");
+    }
     stop();
     block_ = {};
     block_.start = cursor;

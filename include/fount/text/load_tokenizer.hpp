@@ -123,7 +123,7 @@ inline std::unique_ptr<Tokenizer> load_wordpiece_vocabulary(const std::filesyste
   const std::filesystem::path config = file.parent_path() / "tokenizer_config.json";
   if (std::filesystem::exists(config, ignored)) {
     const Json json = parse_json(read_file(config, MiB(16)), config.string());
-    options = read_bert_config(json, config.string());
+    options = read_bert_text_options(json, config.string());
   }
   return make_wordpiece(
       read_wordpiece_vocabulary_text(read_file(file, MiB(256)), file.string(), options),

@@ -190,7 +190,7 @@ inline WordPieceModel read_wordpiece_model(const Json& json, std::string_view wh
 
 /// What a BertTokenizer's tokenizer_config.json says about text; BERT's uncased models where it is
 /// silent.
-inline BertTextOptions read_bert_config(const Json& json, std::string_view where) {
+inline BertTextOptions read_bert_text_options(const Json& json, std::string_view where) {
   return {.clean_text = true,
           .handle_chinese_chars = detail::bool_member(json, "tokenize_chinese_chars", true, where),
           .strip_accents = detail::maybe_bool_member(json, "strip_accents", where),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One configuration in one precision, predicting one token after another with a key-value cache, in
-// memory and with weights that somebody else owns: a GenerationModel, or a TrainingModel between steps.
+// memory and with weights that somebody else owns: a GenerationModel, or a TrainingModel between
+// steps.
 
 #include <algorithm>
 #include <cstdint>

@@ -32,11 +32,6 @@ constexpr bool checkpoint_due(const TrainOptions& options, const RunCounts& befo
          passed_multiple(before.data.files, now.data.files, options.checkpoint_files);
 }
 
-/// Whether the data has to be counted before the steps of the run are known.
-constexpr bool horizon_needs_data(const TrainOptions& options) {
-  return options.epochs > 0 || options.files > 0;
-}
-
 /// The steps of a run: the first that reach its tokens, epochs or files, or just `steps`.
 /// @param step_samples samples of a step, of step_tokens tokens together
 /// @throws ConfigError if more than one of tokens, epochs and files is given, or none gives a step

@@ -114,9 +114,9 @@ class TrainableModel {
   virtual ParameterBuffer moments(int index) = 0;  // null data beyond the optimizer's last
   virtual const Cpu& backend() const = 0;
 
-  /// Draws samples from weights() as they are; null unless RunShape::samples asks for it. It works in
-  /// the memory of a pass: use it between steps, not between forward and backward. Every forward and
-  /// evaluate makes it forget its sequence.
+  /// Draws samples from weights() as they are; null unless RunShape::samples asks for it. It works
+  /// in the memory of a pass: use it between steps, not between forward and backward. Every forward
+  /// and evaluate makes it forget its sequence.
   virtual TokenGenerator* generator() = 0;
 };
 

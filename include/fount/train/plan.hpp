@@ -81,9 +81,7 @@ struct MemoryPlan {
   constexpr Bytes model() const { return bytes_of("weights"); }
   constexpr Bytes gradients() const { return bytes_of("gradients"); }
   constexpr Bytes optimizer() const { return bytes_of("master weights") + bytes_of("moments"); }
-  constexpr Bytes activations() const {
-    return total() - model() - gradients() - optimizer();
-  }
+  constexpr Bytes activations() const { return total() - model() - gradients() - optimizer(); }
 };
 
 inline namespace FOUNT_CPU_NAMESPACE {
@@ -93,11 +91,11 @@ template <ModelConfig C, class E>
 struct BatchBuffers {
   typename Transformer<C>::template Saved<E> saved;
   typename Transformer<C>::template Scratch<E> scratch;
-  std::int32_t* inputs = nullptr;                // (B, T)
-  std::int32_t* labels = nullptr;                // (B, T)
-  std::int32_t* documents = nullptr;             // (B, T)
-  typename E::Statistic* losses = nullptr;       // (B, T)
-  typename E::Statistic* rotary_table = nullptr; // (max_seq_len, 2, D/2)
+  std::int32_t* inputs = nullptr;                 // (B, T)
+  std::int32_t* labels = nullptr;                 // (B, T)
+  std::int32_t* documents = nullptr;              // (B, T)
+  typename E::Statistic* losses = nullptr;        // (B, T)
+  typename E::Statistic* rotary_table = nullptr;  // (max_seq_len, 2, D/2)
 };
 
 /// Fills what no batch changes: the rotary table, where positions are rotated.
@@ -184,13 +182,13 @@ constexpr void cache_layout(InferenceBuffers<C, E>& buffers, Layout& layout, int
     cache.values = layout.template take<A>(rows * C.kv_heads() * C.head_dim());
     cache.max_len = cache_len;
   }
-  buffers.logits = layout.template take<typename E::Statistic>(std::int64_t{batch_size} *
-                                                               C.padded_vocab_size());
+  buffers.logits =
+      layout.template take<typename E::Statistic>(std::int64_t{batch_size} * C.padded_vocab_size());
   plan.close("key-value cache", layout.mark());
 }
 
-/// Room to draw samples in, from `start` on: over activations and scratch, which nobody reads between
-/// steps. Only what reaches beyond them is a region of its own.
+/// Room to draw samples in, from `start` on: over activations and scratch, which nobody reads
+/// between steps. Only what reaches beyond them is a region of its own.
 template <ModelConfig C, class E, class Layout>
 constexpr void samples_layout(TrainBuffers<C, E>& buffers, Layout& layout, Bytes start,
                               MemoryPlan& plan) {
@@ -209,8 +207,7 @@ constexpr void samples_layout(TrainBuffers<C, E>& buffers, Layout& layout, Bytes
 }
 
 template <ModelConfig C, class E, class Layout>
-constexpr TrainBuffers<C, E> train_layout(Layout& layout, const RunShape& shape,
-                                          MemoryPlan& plan) {
+constexpr TrainBuffers<C, E> train_layout(Layout& layout, const RunShape& shape, MemoryPlan& plan) {
   constexpr std::int64_t count = Transformer<C>::parameter_storage();
   TrainBuffers<C, E> buffers{};
   buffers.weights = layout.template take<typename E::Weight>(shard(count, shape, 3));
@@ -246,8 +243,7 @@ template <ModelConfig C, class E, class Layout>
 constexpr InferenceBuffers<C, E> inference_layout(Layout& layout, const RunShape& shape,
                                                   int cache_len, MemoryPlan& plan) {
   InferenceBuffers<C, E> buffers{};
-  buffers.weights =
-      layout.template take<typename E::Weight>(Transformer<C>::parameter_storage());
+  buffers.weights = layout.template take<typename E::Weight>(Transformer<C>::parameter_storage());
   plan.close("weights", layout.mark());
   const BatchShape batch = shape.template batch<C>();
   pass_layout<C, E>(buffers.batch, layout, batch, nn::Keep::nothing, false, false, plan);

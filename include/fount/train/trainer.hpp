@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -21,11 +20,7 @@
 
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
-#include <fount/data/dataset.hpp>
-#include <fount/data/loader.hpp>
 #include <fount/data/sample_source.hpp>
-#include <fount/data/text_sources.hpp>
-#include <fount/data/text_stream.hpp>
 #include <fount/monitor/console.hpp>
 #include <fount/monitor/machine.hpp>
 #include <fount/monitor/metrics.hpp>
@@ -33,12 +28,11 @@
 #include <fount/monitor/report.hpp>
 #include <fount/optim/clip.hpp>
 #include <fount/optim/schedule.hpp>
-#include <fount/text/byte.hpp>
-#include <fount/text/load_tokenizer.hpp>
 #include <fount/train/checkpoint.hpp>
 #include <fount/train/horizon.hpp>
 #include <fount/train/model.hpp>
 #include <fount/train/options.hpp>
+#include <fount/train/run_data.hpp>
 #include <fount/train/run_folder.hpp>
 #include <fount/train/text_generation.hpp>
 
@@ -82,7 +76,8 @@ class Trainer {
         info_(std::move(info)),
         stop_(stop) {
     check_options();
-    open_data();
+    data_.emplace(options_, model_, info_.model_name, info_.out);
+    if (options_.document_mask) model_.use_documents(true);
     settle_horizon();
     folder_.emplace(options_.output, how_to_open(options_));
     log_.reset(std::fopen(folder_->log().c_str(), options_.resume.empty() ? "w" : "a"));
@@ -155,189 +150,14 @@ class Trainer {
     }
   }
 
-  void open_data() {
-    if (options_.tokenizer.empty()) {
-      open_shards();
-    } else {
-      open_text();
-    }
-    open_validation();
-    if (options_.document_mask && document_start_ < 0) {
-      throw ConfigError(
-          "document_mask is on, but the data have no end-of-text token that says where documents "
-          "begin; prepare them with a tokenizer that has one (GPT-2's, or of `fount tokenizer "
-          "train`), or leave the option out");
-    }
-    if (options_.document_mask) model_.use_documents(true);
-  }
-
-  LoaderOptions loader_options() const {
-    LoaderOptions loading;
-    loading.seq_len = model_.shape().seq_len;
-    loading.vocab_size = model_.config().vocab_size;
-    loading.seed = options_.seed;
-    loading.document_start = document_start_;
-    return loading;
-  }
-
-  void take_tokenizer(std::unique_ptr<Tokenizer> tokenizer) {
-    tokenizer_ = std::move(tokenizer);
-    check_vocabulary(tokenizer_->vocab_size(), model_.config().vocab_size);
-    document_start_ = tokenizer_->end_of_text().value_or(-1);
-  }
-
-  void open_shards() {
-    const std::filesystem::path data = options_.data;
-    if (options_.max_samples > 0 || options_.min_words > 0) {
-      throw ConfigError("max_samples and min_words choose among the documents of text, and '" +
-                        options_.data +
-                        "' is read as prepared tokens; give them to `fount prepare`, "
-                        "or read text with --tokenizer");
-    }
-    if (detail::is_text_name(data.filename().string())) {
-      throw ConfigError("data '" + options_.data +
-                        "' is text by its name; say what tokenizes it with "
-                        "--tokenizer, or turn it into shards with `fount prepare`");
-    }
-    std::error_code error;
-    if (std::filesystem::exists(data / "tokenizer.json", error)) {
-      tokenizer_folder_ = data;
-      take_tokenizer(load_tokenizer(data));
-    }
-    LoaderOptions loading = loader_options();
-    loading.stride = options_.stride;
-    train_ = std::make_unique<TokenLoader>(find_shards(data, Split::train), loading);
-  }
-
-  TextStreamOptions stream_options() const {
-    TextStreamOptions stream;
-    stream.seq_len = model_.shape().seq_len;
-    stream.vocab_size = model_.config().vocab_size;
-    stream.seed = options_.seed;
-    stream.prefetch = options_.prefetch;
-    stream.workers = options_.tokenizer_workers > 0 ? options_.tokenizer_workers
-                                                    : std::min(model_.backend().threads(), 4);
-    stream.documents = options_.documents;
-    stream.text_field = options_.text_field;
-    stream.min_words = options_.min_words;
-    stream.max_bad = options_.max_bad;
-    return stream;
-  }
-
-  void open_text() {
-    if (options_.tokenizer == "char") {
-      throw ConfigError(
-          "tokenizer 'char' takes its vocabulary from a text that has been read whole; "
-          "name the folder that `fount prepare --tokenizer char` wrote");
-    }
-    if (options_.tokenizer == "byte") {
-      take_tokenizer(std::make_unique<ByteTokenizer>());
-    } else {
-      take_tokenizer(load_tokenizer(options_.tokenizer));
-    }
-    if (options_.stride > 0) {
-      throw ConfigError(
-          "stride overlaps sequences of prepared tokens; text is read in a row: prepare "
-          "it, or leave the option out");
-    }
-    TextStreamOptions stream = stream_options();
-    stream.counting = counting_lines(info_.out);
-    stream.max_samples = options_.max_samples;
-    train_ = std::make_unique<TextStream>(TextSources(options_.data).all(), *tokenizer_, stream);
-  }
-
-  /// Tells every two seconds how far the counting of a text is, which an end in epochs or files
-  /// needs.
-  static std::function<void(double)> counting_lines(std::FILE* out) {
-    if (out == nullptr) return {};
-    return [out, next = Clock::now() + std::chrono::seconds(2)](double part) mutable {
-      if (Clock::now() < next) return;
-      next = Clock::now() + std::chrono::seconds(2);
-      std::fprintf(out,
-                   "counting the text's tokens, to know the last step (--steps or --tokens need "
-                   "no counting): %.0f %%\n",
-                   part * 100.0);
-      std::fflush(out);
-    };
-  }
-
-  /// Whether a path holds tokens, not text.
-  static bool holds_shards(const std::filesystem::path& path) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(path, error)) return path.extension() == ".bin";
-    return is_prepared(path) || !list_files(path, "*.bin").empty();
-  }
-
-  void open_validation() {
-    const std::filesystem::path data = options_.data;
-    const std::filesystem::path named = options_.val_data;
-    std::error_code error;
-    if (!named.empty() && !options_.tokenizer.empty() && !holds_shards(named)) {
-      // Its first samples are those of every validation, and stay in memory.
-      TextStreamOptions stream = stream_options();
-      stream.shuffle = false;
-      stream.prefetch = 1;
-      stream.block_samples = options_.eval_batches * model_.shape().batch_size;
-      if (stream.block_samples < 1) return;
-      auto text = std::make_unique<TextStream>(TextSources(named).all(), *tokenizer_, stream);
-      validation_all_ = text->first_block();
-      for (const std::string& note : text->take_notes()) notes_.push_back("validation: " + note);
-      validation_ = std::move(text);
-      return;
-    }
-    std::vector<std::filesystem::path> shards;
-    if (!named.empty()) {
-      shards = find_shards(named, Split::validation);
-    } else if (options_.tokenizer.empty() && std::filesystem::is_directory(data, error)) {
-      try {
-        shards = find_shards(data, Split::validation);
-      } catch (const FileError&) {
-      }
-    }
-    if (shards.empty()) {
-      if (!options_.tokenizer.empty() || std::filesystem::is_directory(data, error)) {
-        notes_.push_back("no validation data in '" + options_.data +
-                         "': the run has no validation loss");
-      }
-      return;
-    }
-    LoaderOptions in_order = loader_options();
-    in_order.shuffle = false;
-    auto loader = std::make_unique<TokenLoader>(shards, in_order);
-    validation_all_ = loader->windows_per_epoch();
-    validation_ = std::move(loader);
-  }
-
   void settle_horizon() {
     const std::int64_t samples = std::int64_t{options_.accumulate} * model_.shape().batch_size;
-    options_.steps = steps_of_run(options_, *train_, samples, step_slots());
+    options_.steps = steps_of_run(options_, *data_->train, samples, step_slots());
     schedule_ = {.kind = options_.schedule,
                  .peak = options_.learning_rate,
                  .floor = options_.min_lr,
                  .warmup_steps = options_.warmup_steps,
                  .total_steps = options_.steps};
-  }
-
-  void check_vocabulary(std::int32_t found, std::int32_t model_size) {
-    if (found > model_size) {
-      throw ConfigError("the data's vocabulary has " + std::to_string(found) + " tokens, but " +
-                        info_.model_name + " was built for " + std::to_string(model_size) +
-                        "; build a trainer that fits, in CMakeLists.txt:\n"
-                        "    fount_add_trainer(NAME my-model HEADER my_model.hpp MODEL my_model)\n"
-                        "  and in my_model.hpp:\n"
-                        "    #include <fount/config/presets.hpp>\n"
-                        "    constexpr fount::ModelConfig my_model = [] {\n"
-                        "      fount::ModelConfig model = fount::presets::quickstart;\n"
-                        "      model.vocab_size = " +
-                        std::to_string(found) +
-                        ";\n"
-                        "      return model;\n"
-                        "    }();");
-    }
-    if (found < model_size) {
-      notes_.push_back("the data uses " + std::to_string(found) + " of the model's " +
-                       std::to_string(model_size) + " token ids; the others are never seen");
-    }
   }
 
   // --- before the first step -----------------------------------------------------------------
@@ -358,7 +178,7 @@ class Trainer {
       if (model_.precision().loss_scaling) state_.loss_scale.factor = LossScale::first;
       state_.run_id = make_run_id();
       state_.seed = options_.seed;
-      state_.data_hash = train_->list_hash();
+      state_.data_hash = data_->train->list_hash();
       state_.seq_len = model_.shape().seq_len;
       state_.optimizer = options_.optimizer;
       state_.precision = name_of(model_.precision());
@@ -368,9 +188,10 @@ class Trainer {
     }
     metrics_.open(folder_->metrics(), !options_.resume.empty());
     if (!options_.tokenizer.empty()) {
-      tokenizer_->save(folder_->path());
-      tokenizer_folder_ = folder_->path();
+      data_->tokenizer->save(folder_->path());
+      data_->tokenizer_folder = folder_->path();
     }
+    for (const std::string& note : data_->notes) console_->note(note);
     for (const std::string& note : notes_) console_->note(note);
     tell_data_notes();
   }
@@ -417,12 +238,12 @@ class Trainer {
       differs("optimizer", std::string(name_of(state_.optimizer)),
               std::string(name_of(options_.optimizer)));
     }
-    if (state_.data_hash != train_->list_hash()) {
+    if (state_.data_hash != data_->train->list_hash()) {
       differs(options_.tokenizer.empty() ? "the list of training shards"
                                          : "the training text, or how it is read,",
-              to_hex(state_.data_hash), to_hex(train_->list_hash()));
+              to_hex(state_.data_hash), to_hex(data_->train->list_hash()));
     }
-    train_->seek(state_.stream);
+    data_->train->seek(state_.stream);
     truncate_after(folder_->metrics(), state_.step);
     notes_.push_back("resumed after step " + std::to_string(state_.step));
   }
@@ -434,9 +255,9 @@ class Trainer {
     };
     add("model", info_.model_name + ", " + with_commas(model_.num_parameters()) + " parameters, " +
                      std::string(name_of(model_.precision())));
-    add("data", options_.data + ", " + train_->describe());
-    if (validation_) {
-      add("validation", validation_->describe() + ", " + with_commas(validation_windows()) +
+    add("data", options_.data + ", " + data_->train->describe());
+    if (data_->validation) {
+      add("validation", data_->validation->describe() + ", " + with_commas(validation_windows()) +
                             " windows each time");
     }
     add("step", std::to_string(options_.accumulate) + " x " +
@@ -460,11 +281,11 @@ class Trainer {
   // --- one step ------------------------------------------------------------------------------
 
   RunCounts counts() const {
-    return {state_.step, state_.tokens, train_->progress(state_.samples)};
+    return {state_.step, state_.tokens, data_->train->progress(state_.samples)};
   }
 
   void tell_data_notes() {
-    for (const std::string& note : train_->take_notes()) console_->warning(note);
+    for (const std::string& note : data_->train->take_notes()) console_->warning(note);
   }
 
   /// Row b of the batch.
@@ -499,7 +320,7 @@ class Trainer {
     for (int micro = 0; micro < options_.accumulate; ++micro) {
       for (int b = 0; b < B; ++b) {
         const std::int64_t in_step = std::int64_t{micro} * B + b;
-        train_->fill(share_.sample(options_.overfit ? 0 : state_.samples, in_step), row(b));
+        data_->train->fill(share_.sample(options_.overfit ? 0 : state_.samples, in_step), row(b));
       }
       valid += count_valid();
       loss_sum += model_.forward(
@@ -631,8 +452,8 @@ class Trainer {
   // --- beside the steps ----------------------------------------------------------------------
 
   std::int64_t validation_windows() const {
-    if (!validation_) return 0;
-    return std::min(validation_all_, options_.eval_batches * model_.shape().batch_size);
+    if (!data_->validation) return 0;
+    return std::min(data_->validation_all, options_.eval_batches * model_.shape().batch_size);
   }
 
   /// Mean loss over the validation windows, each at most once, spread evenly over the data.
@@ -645,8 +466,8 @@ class Trainer {
     for (std::int64_t first = 0; first < count; first += B) {
       for (std::int64_t b = 0; b < B; ++b) {
         // The last batch may be short: rows beyond the data repeat a window and count nothing.
-        const std::int64_t window = std::min(first + b, count - 1) * validation_all_ / count;
-        validation_->fill(window, row(b));
+        const std::int64_t window = std::min(first + b, count - 1) * data_->validation_all / count;
+        data_->validation->fill(window, row(b));
         if (first + b >= count) std::fill_n(row(b).labels, T, -1);
       }
       sum += model_.evaluate();
@@ -668,13 +489,13 @@ class Trainer {
   }
 
   void sample() {
-    if (generator_ == nullptr || tokenizer_ == nullptr) return;
+    if (generator_ == nullptr || data_->tokenizer == nullptr) return;
     std::string text;
     const TextRequest request{.prompt = with_new_lines(options_.sample_prompt),
                               .max_new_tokens = options_.sample_tokens,
                               .sampling = {.temperature = 0.5, .seed = options_.seed}};
     try {
-      generate_text(*generator_, *tokenizer_, request,
+      generate_text(*generator_, *data_->tokenizer, request,
                     [&](const std::string& piece) { text += piece; });
     } catch (const Error& error) {
       console_->warning(std::string("no samples: ") + error.what());
@@ -687,9 +508,9 @@ class Trainer {
   }
 
   void save() {
-    state_.stream = train_->cursor(state_.samples);
-    const auto path = save_checkpoint(folder_->checkpoints(), model_, state_, tokenizer_folder_,
-                                      options_.dropout);
+    state_.stream = data_->train->cursor();
+    const auto path = save_checkpoint(folder_->checkpoints(), model_, state_,
+                                      data_->tokenizer_folder, options_.dropout);
     saved_step_ = state_.step;
     prune_checkpoints(folder_->checkpoints(), options_.keep, state_.best_step);
     console_->note("checkpoint " + path.string());
@@ -733,12 +554,7 @@ class Trainer {
   const std::atomic<bool>& stop_;
   optim::LearningRate schedule_;
   RankShare share_;  // of the samples: all of them
-  std::unique_ptr<Tokenizer> tokenizer_;
-  std::int32_t document_start_ = -1;  // the token that documents begin with; -1: none is known
-  std::unique_ptr<SampleSource> train_;
-  std::unique_ptr<SampleSource> validation_;
-  std::int64_t validation_all_ = 0;  // samples that validation spreads over
-  std::filesystem::path tokenizer_folder_;
+  std::optional<RunData> data_;
   std::vector<std::string> notes_;
   std::optional<RunFolder> folder_;
   struct CloseFile {
