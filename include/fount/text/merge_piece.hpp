@@ -2,7 +2,7 @@
 #pragma once
 // Merges the bytes of one piece of text to tokens: again and again the pair of neighbours of the
 // lowest rank, the leftmost of equal ones. Short pieces look through all pairs each time; long ones
-// keep them in a heap, so that n bytes cost O(n log n), whatever they are. No recursion.
+// keep them in a queue, so that n bytes cost O(n log n), whatever they are. No recursion.
 // Sennrich, Haddow & Birch 2016 (https://arxiv.org/abs/1508.07909); order of merges as in
 // openai/tiktoken (src/lib.rs) and huggingface/tokenizers (models/bpe/word.rs).
 
@@ -10,13 +10,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fount/core/error.hpp>
+#include <fount/text/merge_queue.hpp>
 #include <fount/text/token_table.hpp>
 
 namespace fount {
@@ -57,7 +57,7 @@ class PieceMerger {
     }
   }
 
-  /// Entries taken from the heap since construction: what the work on long pieces grows with.
+  /// Candidates taken from the queue since construction: what the work on long pieces grows with.
   std::int64_t steps() const { return steps_; }
 
  private:
@@ -69,17 +69,6 @@ class PieceMerger {
     std::uint32_t end;
     std::uint32_t previous;
     std::uint32_t next;
-  };
-  /// A pair that could merge when it was found; outdated if the ids are no longer there.
-  struct Candidate {
-    std::uint32_t rank;
-    std::uint32_t left;  // the node, which begins at this byte
-    std::int32_t left_id;
-    std::int32_t right_id;
-    std::int32_t merged;
-    bool operator>(const Candidate& other) const {
-      return rank != other.rank ? rank > other.rank : left > other.left;
-    }
   };
 
   template <class Ranks>
@@ -127,8 +116,7 @@ class PieceMerger {
     if (node.next == none) return;
     const Node& right = nodes_[node.next];
     const Merge merge = ranks(node.id, right.id, piece.substr(left, right.end - left));
-    if (merge.rank != Merge::never)
-      heap_.push_back({merge.rank, left, node.id, right.id, merge.id});
+    if (merge.rank != Merge::never) queue_.push({merge.rank, left, node.id, right.id, merge.id});
   }
 
   template <class Ranks>
@@ -141,18 +129,15 @@ class PieceMerger {
     }
     const auto count = static_cast<std::uint32_t>(piece.size());
     nodes_.resize(count);
-    heap_.clear();
+    queue_.clear();
     for (std::uint32_t i = 0; i < count; ++i) {
       nodes_[i] = {bytes[static_cast<unsigned char>(piece[i])], i + 1, i == 0 ? none : i - 1,
                    i + 1 == count ? none : i + 1};
     }
     for (std::uint32_t i = 0; i < count; ++i) push(piece, i, ranks);
-    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
-    while (!heap_.empty()) {
+    while (!queue_.empty()) {
       ++steps_;
-      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-      const Candidate top = heap_.back();
-      heap_.pop_back();
+      const MergeCandidate top = queue_.pop();
       Node& node = nodes_[top.left];
       if (node.id != top.left_id || node.next == none || nodes_[node.next].id != top.right_id) {
         continue;
@@ -163,29 +148,23 @@ class PieceMerger {
       node.next = right.next;
       right.id = no_token;
       if (node.next != none) nodes_[node.next].previous = top.left;
-      add(piece, top.left, ranks);
-      if (node.previous != none) add(piece, node.previous, ranks);
+      // From left to right, as the queue likes it.
+      if (node.previous != none) push(piece, node.previous, ranks);
+      push(piece, top.left, ranks);
     }
     for (std::uint32_t i = 0; i != none; i = nodes_[i].next) ids.push_back(nodes_[i].id);
     release_after_long(count);
-  }
-
-  template <class Ranks>
-  void add(std::string_view piece, std::uint32_t left, const Ranks& ranks) {
-    const std::size_t before = heap_.size();
-    push(piece, left, ranks);
-    if (heap_.size() > before) std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
   /// A giant piece must not hold its memory for the rest of the program.
   void release_after_long(std::uint32_t count) {
     if (count < 1U << 20U) return;
     nodes_ = {};
-    heap_ = {};
+    queue_ = {};
   }
 
   std::vector<Node> nodes_;
-  std::vector<Candidate> heap_;
+  MergeQueue queue_;
   std::int64_t steps_ = 0;
 };
 
