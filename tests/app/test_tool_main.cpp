@@ -131,7 +131,15 @@ TEST_CASE("fount data inspect shows counts, vocabulary and first tokens", "[app]
   CHECK(shown.code == 0);
   CHECK(mentions(shown.out, "from 1 file", "byte, 256 tokens", "24 tokens in 1 shard",
                  "79 110 99 101 32 117 112", "\"Once up\"", "validation:  3 tokens",
-                 "largest id 117"));
+                 "largest id 117", "verified:    2 of 2 shards"));
+  const std::string shard = output + "/tokens_train_000000.bin";
+  std::string bytes = read_file(shard, 4096);
+  bytes.at(bytes.size() - 2) ^= 1;
+  folder.file("data/tokens_train_000000.bin", bytes);
+  CHECK(run({"data", "inspect", output}).code == 0);  // looks at the first tokens only
+  const Outcome damaged = run({"data", "inspect", output, "--all"});
+  CHECK(damaged.code == 1);
+  CHECK(mentions(damaged.err, shard, "as metadata.json lists"));
   // Shards of others, by folder or pattern, with and without a tokenizer.
   std::filesystem::remove(folder / "data/metadata.json");
   CHECK(mentions(run({"data", "inspect", "--data", output}).out, "byte, 256 tokens",

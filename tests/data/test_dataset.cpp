@@ -29,9 +29,9 @@ DatasetMetadata example(const TemporaryFolder& folder) {
   data.vocab_size = 300;
   data.tokenizer_hash = 1;
   data.dataset_hash = 77;
-  data.shards = {{"t_2.bin", Split::train, 3, 1030},
-                 {"t_10.bin", Split::train, 4, 1032},
-                 {"v.bin", Split::validation, 5, 1034}};
+  data.shards = {{"t_2.bin", Split::train, 3, 1030, 0},
+                 {"t_10.bin", Split::train, 4, 1032, 0},
+                 {"v.bin", Split::validation, 5, 1034, 0}};
   data.sources = {{"a \"quoted\" name.txt", 12}};
   for (const DatasetShard& shard : data.shards) {
     write_shard(folder / shard.file, 77, static_cast<std::int32_t>(shard.tokens));
@@ -50,6 +50,36 @@ TEST_CASE("metadata come back as they were written", "[data][dataset]") {
   CHECK(back.tokens(Split::train) == 7);
   CHECK(back.tokens(Split::validation) == 5);
   CHECK(back.sources.at(0).name == data.sources.at(0).name);
+}
+
+TEST_CASE("tokens that changed after they were written are found", "[data][dataset]") {
+  const TemporaryFolder folder;
+  DatasetMetadata data = example(folder);
+  CHECK(verify_shards(folder.path()) == 0);  // no hash is remembered: nothing is claimed
+  for (DatasetShard& shard : data.shards) {
+    shard.hash = hash_of_tokens(TokenShard(folder / shard.file));
+  }
+  write_file_atomically(folder / "metadata.json", to_json(data, "0.0.0"));
+  CHECK(read_metadata(folder.path()).shards.at(1).hash == data.shards.at(1).hash);
+  CHECK(verify_shards(folder.path()) == 3);
+
+  // One bit of the last token: sizes and headers are as before.
+  std::string bytes = read_file(folder / "t_10.bin", 4096);
+  bytes.at(bytes.size() - 2) ^= 1;
+  folder.file("t_10.bin", bytes);
+  CHECK(names(folder.path(), Split::train).size() == 2);
+  CHECK(mentions(message_of<FileError>([&] { verify_shards(folder.path()); }), "t_10.bin",
+                 to_hex(data.shards.at(1).hash), "--overwrite"));
+
+  // Folders of the time before hashes were remembered.
+  std::string json = to_json(data, "0.0.0");
+  for (std::size_t at; (at = json.find(",\n      \"hash\"")) != std::string::npos;) {
+    json.erase(at, json.find('\n', at + 2) - at);
+  }
+  REQUIRE(json.find("\"hash\"") == std::string::npos);
+  write_file_atomically(folder / "metadata.json", json);
+  CHECK(read_metadata(folder.path()).shards.at(1).hash == 0);
+  CHECK(verify_shards(folder.path()) == 0);
 }
 
 TEST_CASE("a prepared folder gives the shards that it lists, in that order", "[data][dataset]") {

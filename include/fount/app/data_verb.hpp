@@ -31,7 +31,7 @@ struct InspectDataOptions {
   std::string data;
   std::string tokenizer;  // to decode with; empty: that of the folder
   std::int64_t tokens = 64;
-  bool all = false;  // read every token
+  bool all = false;  // read every token, and verify the shards
 };
 
 /// What the tokens of shards are, counted.
@@ -97,6 +97,12 @@ inline void inspect_data(const InspectDataOptions& options, std::ostream& out) {
         << "\ndata set:    " << to_hex(metadata.dataset_hash)
         << "\ntokenizer:   " << metadata.tokenizer << ", " << with_commas(metadata.vocab_size)
         << " tokens, " << to_hex(metadata.tokenizer_hash) << '\n';
+    if (options.all) {
+      out << "verified:    " << with_commas(verify_shards(data)) << " of "
+          << with_commas(static_cast<std::int64_t>(metadata.shards.size()))
+          << (metadata.shards.size() == 1 ? " shard holds" : " shards hold")
+          << " the tokens that were written\n";
+    }
     if (tokenizer && tokenizer->hash() != metadata.tokenizer_hash) {
       out << "             the tokenizer here is another: " << to_hex(tokenizer->hash()) << '\n';
     }
@@ -155,7 +161,9 @@ inline ToolVerb data_inspect_verb(CLI::App& parent) {
   app->add_option("--tokenizer", options->tokenizer,
                   "To show the first tokens as text (default: the tokenizer.json of the folder)");
   add_count(*app, "--tokens", options->tokens, "First tokens to show (64)");
-  app->add_flag("--all", options->all, "Read every token: documents, and the largest id");
+  app->add_flag("--all", options->all,
+                "Read every token: compares the shards with what metadata.json remembers, counts "
+                "documents, finds the largest id");
   app->footer(
       "Examples:\n"
       "  fount data inspect data/shakespeare\n"

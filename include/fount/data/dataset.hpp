@@ -31,6 +31,7 @@ struct DatasetShard {
   Split split = Split::train;
   std::int64_t tokens = 0;
   Bytes bytes = 0;
+  std::uint64_t hash = 0;  // of its tokens as the file has them; 0: not known
 };
 
 struct DatasetSource {
@@ -71,7 +72,8 @@ inline std::string to_json(const DatasetMetadata& data, std::string_view fount_v
     json["shards"].push_back(Json{{"file", shard.file},
                                   {"split", name_of(shard.split)},
                                   {"tokens", shard.tokens},
-                                  {"bytes", shard.bytes}});
+                                  {"bytes", shard.bytes},
+                                  {"hash", to_hex(shard.hash)}});
   }
   json["sources"] = Json::array();
   for (const DatasetSource& source : data.sources) {
@@ -155,13 +157,39 @@ inline DatasetMetadata read_metadata(const std::filesystem::path& folder) {
     }
     data.shards.push_back({file, split == "train" ? Split::train : Split::validation,
                            json_integer(entry, "tokens", where, 0, max_shard_tokens),
-                           json_integer(entry, "bytes", where)});
+                           json_integer(entry, "bytes", where),
+                           entry.contains("hash") ? detail::hash_member(entry, "hash", where) : 0});
   }
   for (const Json& entry : json_member(json, "sources", where)) {
     data.sources.push_back(
         {json_string(entry, "name", where), json_integer(entry, "bytes", where)});
   }
   return data;
+}
+
+/// What metadata.json remembers of the tokens of a shard. Reads all of them.
+inline std::uint64_t hash_of_tokens(const TokenShard& shard) {
+  return Hash64().add(shard.token_bytes()).value();
+}
+
+/// Reads all tokens of a prepared folder, and compares them with what metadata.json remembers.
+/// @return how many shards are as they were written; those without a remembered hash do not count
+/// @throws FileError naming the first shard whose tokens are not those that were written
+inline std::int64_t verify_shards(const std::filesystem::path& folder) {
+  std::int64_t verified = 0;
+  for (const DatasetShard& shard : read_metadata(folder).shards) {
+    if (shard.hash == 0) continue;
+    const std::filesystem::path path = folder / shard.file;
+    const std::uint64_t found = hash_of_tokens(TokenShard(path));
+    if (found != shard.hash) {
+      throw FileError::content(path.string(), "tokens with the hash " + to_hex(found),
+                               to_hex(shard.hash) + " as metadata.json lists",
+                               "the file changed after it was written: copy it again, or prepare "
+                               "the data again with --overwrite");
+    }
+    ++verified;
+  }
+  return verified;
 }
 
 /// Whether `folder` holds data that `fount prepare` wrote.

@@ -456,8 +456,7 @@ class Preparation {
     metadata.dataset_hash = state_.text_hash;
     const ShardOrigin origin{metadata.vocab_size, metadata.tokenizer_hash, metadata.dataset_hash};
     for (StagedShards& shards : shards_) {
-      shards.seal(origin);
-      for (DatasetShard& shard : shards.list()) metadata.shards.push_back(std::move(shard));
+      for (DatasetShard& shard : shards.seal(origin)) metadata.shards.push_back(std::move(shard));
     }
     list_sources(metadata);
     tokenizer_->save(output_->staging());

@@ -71,9 +71,11 @@ class StagedShards {
     if (file_) file_->sync();
   }
   /// The end: gives every shard its header. May be repeated after a stop.
-  void seal(const ShardOrigin& origin) {
+  /// @return the shards as metadata.json lists them, with the hashes of what the files hold now
+  std::vector<DatasetShard> seal(const ShardOrigin& origin) {
     close();
-    for (const DatasetShard& shard : list()) {
+    std::vector<DatasetShard> shards = list();
+    for (DatasetShard& shard : shards) {
       const std::filesystem::path path = folder_ / shard.file;
       const ShardHeader header = make_shard_header(origin, shard.tokens, path);
       const Descriptor file = open_file(path, O_WRONLY);
@@ -86,10 +88,13 @@ class StagedShards {
       if (retry_interrupted([&] { return ::fsync(file.get()); }) != 0) {
         throw file_failure("cannot make durable", path, errno);
       }
+      shard.hash = hash_of_tokens(TokenShard(path));
     }
+    return shards;
   }
 
-  /// Names and sizes, as metadata.json lists them.
+ private:
+  /// Names and sizes.
   std::vector<DatasetShard> list() const {
     std::vector<DatasetShard> shards;
     for (std::int64_t begin = 0; begin < tokens_; begin += limit_) {
@@ -97,11 +102,9 @@ class StagedShards {
     }
     return shards;
   }
-
- private:
   DatasetShard shard_at(std::int64_t begin) const {
     const std::int64_t count = std::min(limit_, tokens_ - begin);
-    return {name(begin / limit_), split_, count, bytes_of(count)};
+    return {name(begin / limit_), split_, count, bytes_of(count), 0};
   }
   std::string name(std::int64_t number) const {
     char digits[32];
