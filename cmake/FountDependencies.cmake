@@ -54,6 +54,8 @@ macro(fount_find_dependencies)
   fount_find_optional(ZLIB zlib.h z zlib1g-dev ZLIB::ZLIB)
   fount_find_optional(ZSTD zstd.h zstd libzstd-dev zstd::libzstd)
   fount_find_optional(UTF8PROC utf8proc.h utf8proc libutf8proc-dev utf8proc::utf8proc)
+  fount_find_optional(PARQUET parquet/arrow/reader.h "parquet;arrow" libparquet-dev
+                      Parquet::parquet_shared)
 
   if(fount_missing_names)
     list(JOIN fount_missing_names ", " fount_missing_names)
@@ -65,10 +67,10 @@ macro(fount_find_dependencies)
   unset(fount_missing_packages)
 endmacro()
 
-# fount_find_optional(NAME HEADER LIBRARY PACKAGE TARGET): appends NAME to FOUNT_OPTIONAL_LIBRARIES
-# where the library is found and FOUNT_<NAME> does not switch it off; with ON it must be there. TARGET
-# is what a parent project may call it. No find modules: Debian ships none for two of the three.
-macro(fount_find_optional name header library package target)
+# fount_find_optional(NAME HEADER LIBRARIES PACKAGE TARGET): appends NAME to FOUNT_OPTIONAL_LIBRARIES
+# where the libraries are found and FOUNT_<NAME> does not switch it off; with ON they must be there.
+# TARGET is what a parent project may call it. No find modules: Debian ships none for most of them.
+macro(fount_find_optional name header libraries package target)
   set(FOUNT_${name} AUTO CACHE STRING "Use ${package}: ON, OFF, or AUTO (where it is found)")
   set_property(CACHE FOUNT_${name} PROPERTY STRINGS AUTO ON OFF)
   if(FOUNT_${name} STREQUAL "AUTO")
@@ -84,11 +86,15 @@ macro(fount_find_optional name header library package target)
     set(FOUNT_${name}_INCLUDE "")
   elseif(NOT fount_wanted STREQUAL "OFF")
     find_path(FOUNT_${name}_INCLUDE_DIR ${header})
-    find_library(FOUNT_${name}_LIBRARY ${library})
-    mark_as_advanced(FOUNT_${name}_INCLUDE_DIR FOUNT_${name}_LIBRARY)
-    if(FOUNT_${name}_INCLUDE_DIR AND FOUNT_${name}_LIBRARY)
+    mark_as_advanced(FOUNT_${name}_INCLUDE_DIR)
+    set(FOUNT_${name}_LINK "")
+    foreach(fount_library ${libraries})
+      find_library(FOUNT_LIBRARY_${fount_library} ${fount_library})
+      mark_as_advanced(FOUNT_LIBRARY_${fount_library})
+      list(APPEND FOUNT_${name}_LINK "${FOUNT_LIBRARY_${fount_library}}")
+    endforeach()
+    if(FOUNT_${name}_INCLUDE_DIR AND NOT FOUNT_${name}_LINK MATCHES "NOTFOUND")
       list(APPEND FOUNT_OPTIONAL_LIBRARIES ${name})
-      set(FOUNT_${name}_LINK "${FOUNT_${name}_LIBRARY}")
       set(FOUNT_${name}_INCLUDE "${FOUNT_${name}_INCLUDE_DIR}")
     elseif(fount_wanted STREQUAL "ON")
       string(TOLOWER ${name} fount_name)
@@ -101,6 +107,7 @@ macro(fount_find_optional name header library package target)
   endif()
   unset(fount_wanted)
   unset(fount_name)
+  unset(fount_library)
 endmacro()
 
 # Gives a target the optional libraries that were found, with FOUNT_HAS_<NAME>=1 for its headers.

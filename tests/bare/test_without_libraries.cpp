@@ -10,7 +10,7 @@
 using namespace fount;
 using namespace fount::test;
 
-static_assert(!has_gzip && !has_zstd);
+static_assert(!has_gzip && !has_zstd && !has_parquet);
 
 TEST_CASE("compressed text is refused with the name of the package", "[bare]") {
   const TemporaryFolder folder;
@@ -24,6 +24,8 @@ TEST_CASE("compressed text is refused with the name of the package", "[bare]") {
                  "gzip-compressed", "built without zlib", "zlib1g-dev"));
   CHECK(mentions(refusal(folder.file("a.jsonl.zst", "\x28\xB5\x2F\xFD and more")), "a.jsonl.zst",
                  "zstd-compressed", "built without libzstd", "libzstd-dev"));
+  CHECK(mentions(refusal(folder.file("a.parquet", "PAR1 and more")), "a.parquet", "a parquet file",
+                 "built without Apache Arrow", "README"));
   CHECK_FALSE(std::filesystem::exists(folder / "out"));
   CHECK(refusal(folder.file("a.txt", "plain text is read")).empty());
 }

@@ -73,7 +73,6 @@ TEST_CASE("a folder's texts are found at any depth, in natural order", "[data][d
   CHECK(all.all().at(9).format == TextFormat::text);
   CHECK(mentions(refusal(folder / "*.csv"), "no file matches"));
   CHECK(mentions(refusal(folder / "gone"), "gone", "No such file"));
-  CHECK(mentions(refusal(folder.file("a.parquet", "PAR1")), "a parquet file", "README"));
   std::filesystem::create_directories(folder / "empty");
   CHECK(mentions(refusal(folder / "empty"), "no .txt file"));
 }
@@ -115,7 +114,7 @@ TEST_CASE("lines of JSON are documents: strings, or objects with a text", "[data
         Texts{"a", "c"});
   CHECK(lines("\xEF\xBB\xBF{\"text\":\"a\"}") == Texts{"a"});
   CHECK(lines("{\"text\":\"\\ud83d\\ude00 \\u00e9\\n\"}") == Texts{"\xF0\x9F\x98\x80 \xC3\xA9\n"});
-  options.text_field = "body";
+  options.records.text_field = "body";
   CHECK(lines("{\"text\":\"a\",\"body\":\"b\"}") == Texts{"b"});
 }
 

@@ -27,6 +27,8 @@ const std::vector<Door>& doors() {
       {"zstd", std::regex("<zstd.*"),
        std::regex("(include/fount/io/zstd|tests/support/compress)\\.hpp")},
       {"utf8proc", std::regex("<utf8proc.*"), std::regex("include/fount/text/unicode\\.hpp")},
+      {"Apache Arrow", std::regex("<(arrow|parquet)/.*"),
+       std::regex("(include/fount/io/parquet|tests/support/write_parquet)\\.hpp")},
       {"CLI11", std::regex("<CLI/.*"), std::regex("include/fount/app/.*")},
       {"Catch2", std::regex("<catch2/.*"), std::regex("tests/support/catch\\.hpp")},
       {"Google Benchmark", std::regex("<benchmark/.*"),
@@ -47,7 +49,8 @@ const std::vector<Door>& doors() {
 bool is_system(const std::string& include) {
   static const std::regex pattern(
       "<([a-z0-9_]+|(sys|linux)/[a-z_]+\\.h|(x86|imm|emm|arm_)[a-z0-9_]*\\.h|cpuid\\.h|"
-      "(dirent|dlfcn|errno|fcntl|malloc|poll|pthread|pwd|sched|signal|spawn|stdlib|termios|time|unistd)"
+      "(dirent|dlfcn|errno|fcntl|malloc|poll|pthread|pwd|sched|signal|spawn|stdlib|termios|time|"
+      "unistd)"
       "\\.h)>");
   return std::regex_match(include, pattern);
 }
@@ -86,11 +89,13 @@ const std::vector<Ban>& bans() {
   static const std::vector<Ban> table = {
       {"an OpenMP pragma", std::regex("#\\s*pragma\\s+omp"), nowhere},
       {"starting a program", std::regex("\\b(system|popen)\\s*\\("), nowhere},
-      {"ending the program", std::regex("(^|[^.>\\w])(exit|_exit|_Exit|quick_exit|abort)\\s*\\("), nowhere},
+      {"ending the program", std::regex("(^|[^.>\\w])(exit|_exit|_Exit|quick_exit|abort)\\s*\\("),
+       nowhere},
       {"reading the environment", std::regex("\\b(secure_)?getenv\\s*\\(|\\benviron\\b"), app},
       {"'using namespace'", std::regex("\\busing\\s+namespace\\b"), nowhere},
-      {"printing", std::regex("\\b(printf|puts|putchar)\\s*\\(|\\bstd::(cout|cerr|clog)\\b|"
-                              "\\b(stdout|stderr)\\b"),
+      {"printing",
+       std::regex("\\b(printf|puts|putchar)\\s*\\(|\\bstd::(cout|cerr|clog)\\b|"
+                  "\\b(stdout|stderr)\\b"),
        app},
       {"fast-math", std::regex("fast-math|fast_math"), nowhere},
   };
@@ -146,6 +151,8 @@ TEST_CASE("the door rule notices what it forbids", "[repository][doors]") {
   CHECK(complaints("benchmarks/harness/program.hpp", "<benchmark/benchmark.h>") == 0);
   CHECK(complaints("include/fount/data/a.hpp", "<zstd.h>") == 1);
   CHECK(complaints("include/fount/text/a.hpp", "<utf8proc.h>") == 1);
+  CHECK(complaints("include/fount/data/a.hpp", "<parquet/properties.h>") == 1);
+  CHECK(complaints("include/fount/data/a.hpp", "<arrow/array.h>") == 1);
   CHECK(complaints("include/fount/data/a.hpp", "<lzma.h>") == 1);
   CHECK(complaints("include/fount/io/gzip.hpp", "<zlib.h>") == 0);
   CHECK(complaints("include/fount/text/unicode.hpp", "<utf8proc.h>") == 0);

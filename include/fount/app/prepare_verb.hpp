@@ -144,7 +144,8 @@ inline void add_document_options(CLI::App& app, PrepareOptions& options) {
          "json-lines takes every input for JSON; auto: plain text is one text, cut by position, or "
          "for several files and a tokenizer with <|endoftext|>, a file is a document")
       ->type_name("RULE");
-  app.add_option("--text-field", options.text_field, "Member of a JSON object that holds the text")
+  app.add_option("--text-field", options.text_field,
+                 "Member of a JSON object, or column of a Parquet file, that holds the text")
       ->capture_default_str();
   app.add_option("--max-bad", options.max_bad,
                  "Share of broken documents that is left out; more of them is an error")

@@ -128,7 +128,7 @@ class TrainingTexts {
     DocumentOptions how;
     apply_documents(options.documents, sources.all(), how.records);
     how.records.documents = DocumentRule::file;  // where plain documents end changes no word
-    how.text_field = options.text_field;
+    how.records.text_field = options.text_field;
     how.records.any_bytes = true;  // the tokenizer to be decides
     how.records.piece_bytes = std::size_t{4} << 20U;
     how.records.as_it_is = std::ranges::find(sources.all(), TextFormat::json_lines,

@@ -24,7 +24,8 @@ void visit_options(Options& o, Visitor&& visit) {
         "read text while training: the file or folder of a tokenizer, or byte");
   visit("documents", o.documents,
         "what a document is in plain text: auto, file, blank_line, line; json_lines: all is JSON");
-  visit("text-field", o.text_field, "member of a JSON object that holds the text");
+  visit("text-field", o.text_field,
+        "member of a JSON object, or column of a Parquet file, that holds the text");
   visit("max-samples", o.max_samples, "read so many documents of the text in an epoch; 0: all");
   visit("min-words", o.min_words, "leave out documents with fewer words");
   visit("max-bad", o.max_bad, "share of broken documents that is left out; more is an error");

@@ -40,7 +40,7 @@
 #endif
 
 /// Optional libraries: CMake says 1 for those that were found (FOUNT_ZLIB, FOUNT_ZSTD,
-/// FOUNT_UTF8PROC = AUTO, ON or OFF); who compiles without CMake says it with -D, and links them.
+/// FOUNT_UTF8PROC, FOUNT_PARQUET = AUTO, ON or OFF); who compiles without CMake says it with -D, and links them.
 #if !defined(FOUNT_HAS_ZLIB)
 #define FOUNT_HAS_ZLIB 0
 #endif
@@ -49,4 +49,7 @@
 #endif
 #if !defined(FOUNT_HAS_UTF8PROC)
 #define FOUNT_HAS_UTF8PROC 0
+#endif
+#if !defined(FOUNT_HAS_PARQUET)
+#define FOUNT_HAS_PARQUET 0
 #endif

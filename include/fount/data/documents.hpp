@@ -49,8 +49,7 @@ inline void apply_documents(PrepareDocuments rule, std::vector<TextSource>& sour
 
 struct DocumentOptions {
   RecordOptions records;
-  std::string text_field = "text";  // of a JSON object
-  std::int64_t min_words = 0;       // documents with fewer, between white space, are left out
+  std::int64_t min_words = 0;  // documents with fewer, between white space, are left out
 };
 
 namespace detail {
@@ -74,7 +73,7 @@ inline bool has_words(std::string_view text, std::int64_t count) {
 inline void decode_record(TextRecord& record, const DocumentOptions& options) {
   if (!record.broken.empty()) return;
   if (record.format == TextFormat::json_lines) {
-    JsonText found = json_text(record.text, options.text_field);
+    JsonText found = json_text(record.text, options.records.text_field);
     record.text = std::move(found.text);
     record.broken = std::move(found.broken);
   }

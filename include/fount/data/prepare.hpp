@@ -178,7 +178,7 @@ class Preparation {
     apply_documents(options_.documents, sources_.all(), records);
     records.line_bytes = static_cast<std::size_t>(options_.line_bytes);
     records.max_documents = options_.max_samples;
-    documents_.text_field = options_.text_field;
+    documents_.records.text_field = options_.text_field;
     documents_.min_words = options_.min_words;
   }
   void decide_one_text() {

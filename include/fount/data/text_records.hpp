@@ -38,7 +38,8 @@ struct RecordOptions {
   bool any_bytes = false;  // bytes that are not UTF-8, and NUL, are text as well
   std::size_t piece_bytes = std::size_t{1} << 18U;  // longer documents come in pieces
   std::size_t line_bytes = std::size_t{1} << 25U;   // longer lines of JSON are broken
-  std::int64_t max_documents = 0;  // end behind so many, broken ones included; 0: all
+  std::int64_t max_documents = 0;   // end behind so many, broken ones included; 0: all
+  std::string text_field = "text";  // member of a JSON object, column of a Parquet file
 };
 
 /// A place between two records, and what has to be remembered to go on from there.
@@ -164,7 +165,7 @@ class RecordReader {
   std::string_view ahead() const { return std::string_view(buffer_).substr(used_); }
 
   void open() {
-    stream_ = open_stream(source().path);
+    stream_ = open_stream(source().path, options_.text_field);
     fresh_ = at_.offset == 0;
     skip_mark_ = fresh_ && !options_.as_it_is;
   }

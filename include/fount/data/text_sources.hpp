@@ -28,7 +28,7 @@ namespace fount {
 
 enum class TextFormat {
   text,       // what stands in it is text, all of it
-  json_lines  // one JSON value a line
+  json_lines  // one JSON value a line; a Parquet file is read so, too
 };
 
 struct TextSource {
@@ -39,7 +39,9 @@ struct TextSource {
   std::int64_t changed = 0;  // nanoseconds, in the file system's own time; 0 for pipes
   bool regular = true;       // false: pipes and devices, which can be read once
 
-  bool compressed() const { return compression_of(path.string()) != Compression::none; }
+  bool compressed() const {
+    return compression_of(path.string()) != Compression::none || is_parquet_name(path.string());
+  }
 };
 
 namespace detail {
@@ -53,8 +55,9 @@ inline bool ends_with_any(std::string_view name, std::span<const std::string_vie
 
 /// What the name says, compression aside.
 inline TextFormat format_of(std::string_view name) {
-  return ends_with_any(without_compression(name), json_lines_endings) ? TextFormat::json_lines
-                                                                      : TextFormat::text;
+  const bool lines =
+      is_parquet_name(name) || ends_with_any(without_compression(name), json_lines_endings);
+  return lines ? TextFormat::json_lines : TextFormat::text;
 }
 
 /// Whether a file that was found in a folder, not named, is taken for text. Files that preparations
@@ -66,7 +69,8 @@ inline bool is_text_name(std::string_view name) {
     if (name == ours) return false;
   }
   const std::string_view bare = without_compression(name);
-  return bare.ends_with(".txt") || ends_with_any(bare, json_lines_endings);
+  return bare.ends_with(".txt") || ends_with_any(bare, json_lines_endings) ||
+         (has_parquet && is_parquet_name(name));
 }
 
 inline TextSource describe_source(const std::filesystem::path& path, std::string name) {
@@ -85,10 +89,7 @@ inline TextSource describe_source(const std::filesystem::path& path, std::string
     source.changed =
         static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
   }
-  if (without_compression(source.name).ends_with(".parquet")) {
-    throw FileError::content(path.string(), "a parquet file", "text or JSON lines",
-                             "convert it first; the README has the line under 'your own text'");
-  }
+  if (!has_parquet && is_parquet_name(source.name)) refuse_parquet(path);
   return source;
 }
 
@@ -137,7 +138,8 @@ class TextSources {
   explicit TextSources(const std::filesystem::path& input) { add(input); }
 
   /// A file of any name, a folder (every .txt, .jsonl, .ndjson and .json below it, compressed or
-  /// not, in natural order), a pattern with * and ?, or "-".
+  /// not, and every .parquet where Arrow is there, in natural order), a pattern with * and ?, or
+  /// "-".
   /// @throws FileError if it is missing, or a folder without texts
   void add(const std::filesystem::path& input) {
     std::error_code ignored;

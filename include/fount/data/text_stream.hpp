@@ -248,7 +248,7 @@ class TextStream final : public SampleSource {
     apply_documents(options.documents, sources, result.records);
     result.records.any_bytes = tokenizer.kind() == "byte";
     result.records.max_documents = options.max_samples;
-    result.text_field = options.text_field;
+    result.records.text_field = options.text_field;
     result.min_words = options.min_words;
     return result;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Opens a file for reading from front to back, compressed or not: its first bytes decide, since a
-// pipe has no name. A name that promises compression must keep the promise.
+// pipe has no name. A name that promises compression must keep the promise. Parquet files come as
+// lines of JSON.
 
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <fount/core/macros.hpp>
 #include <fount/io/byte_stream.hpp>
 #include <fount/io/gzip.hpp>
+#include <fount/io/parquet.hpp>
 #include <fount/io/zstd.hpp>
 
 namespace fount {
@@ -53,12 +55,29 @@ namespace detail {
           " and build again, or unpack the file first (" + (gzip ? "gunzip" : "unzstd") + ")");
 }
 
+[[noreturn]] inline void refuse_parquet(const std::filesystem::path& path) {
+  throw FileError::content(path.string(), "a parquet file",
+                           "text or JSON lines: this program was built without Apache Arrow",
+                           "convert it first, or build with Arrow; the README has both under 'your "
+                           "own text'");
+}
+
 }  // namespace detail
 
 /// The bytes of a file, unpacked; "-" is standard input.
+/// @param column  of a Parquet file, what becomes the lines
 /// @throws FileError if it cannot be opened, is not what its name says, or needs a library that
 ///         this program was built without
-inline std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& path) {
+inline std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& path,
+                                               std::string_view column = "text") {
+  if (is_parquet_name(path.string())) {
+#if FOUNT_HAS_PARQUET
+    return std::make_unique<ParquetStream>(path, column);
+#else
+    (void)column;
+    detail::refuse_parquet(path);
+#endif
+  }
   auto file = std::make_unique<FileStream>(path);
   const std::string_view first = file->peek(4);
   const Compression found = is_gzip(first)   ? Compression::gzip
