@@ -184,8 +184,6 @@ class TokenShard {
   /// What the header says; zeros for files that are not ours.
   const ShardOrigin& origin() const { return origin_; }
 
-  /// All tokens, as the file has them.
-  std::span<const std::byte> token_bytes() const { return file_.bytes().subspan(data_start_); }
   /// Token `index`, which must be in [0, count()), as the file has it.
   std::uint32_t token(std::int64_t index) const {
     const std::byte* at = tokens() + index * width();

@@ -88,7 +88,7 @@ class StagedShards {
       if (retry_interrupted([&] { return ::fsync(file.get()); }) != 0) {
         throw file_failure("cannot make durable", path, errno);
       }
-      shard.hash = hash_of_tokens(TokenShard(path));
+      shard.hash = hash_of_tokens(path);
     }
     return shards;
   }
