@@ -131,7 +131,7 @@ TEST_CASE("fount data inspect shows counts, vocabulary and first tokens", "[app]
   CHECK(shown.code == 0);
   CHECK(mentions(shown.out, "from 1 file", "byte, 256 tokens", "24 tokens in 1 shard",
                  "79 110 99 101 32 117 112", "\"Once up\"", "validation:  3 tokens",
-                 "largest id 117", "verified:    2 of 2 shards"));
+                 "largest id 117", "verified:    2 of 2 shards\n"));
   const std::string shard = output + "/tokens_train_000000.bin";
   std::string bytes = read_file(shard, 4096);
   bytes.at(bytes.size() - 2) ^= 1;

@@ -73,6 +73,17 @@ TEST_CASE("a folder's texts are found at any depth, in natural order", "[data][d
   CHECK(all.all().at(9).format == TextFormat::text);
   CHECK(mentions(refusal(folder / "*.csv"), "no file matches"));
   CHECK(mentions(refusal(folder / "gone"), "gone", "No such file"));
+  CHECK(mentions(refusal(folder.file("a.parquet.gz", "\x1F\x8B\x08")), "unpack it"));
+  // Parquet in a folder: the lines of JSON beside it are the same documents; never left out
+  // silently.
+  std::filesystem::create_directories(folder / "rows");
+  folder.file("rows/a.parquet", "PAR1");
+  folder.file("rows/a.jsonl", "");
+  CHECK(names(folder / "rows") == Texts{"a.jsonl"});
+  if (!has_parquet) {
+    folder.file("rows/b.parquet", "PAR1");
+    CHECK(mentions(refusal(folder / "rows"), "b.parquet", "without Apache Arrow"));
+  }
   std::filesystem::create_directories(folder / "empty");
   CHECK(mentions(refusal(folder / "empty"), "no .txt file"));
 }

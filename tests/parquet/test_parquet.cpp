@@ -177,25 +177,35 @@ TEST_CASE("other files, columns and types are refused with what would do", "[par
   CHECK(mentions(refusal(folder.file("b.parquet", "{\"text\": 1}\n")), "b.parquet"));
   CHECK(mentions(refusal(folder / "gone.parquet"), "gone.parquet"));
 
-  // Cut short, and one byte changed: never silently fewer or other rows.
-  write_parquet(path, {{"text", text_array<arrow::StringBuilder>(numbered(1000))}}, 100);
+  // Cut short, and one bit changed anywhere: never silently fewer or other rows.
+  write_parquet(path, {{"text", text_array<arrow::StringBuilder>(numbered(200))}}, 70);
   const std::string whole = read_file(path, MiB(1));
   const std::string lines = read_all(path, 4096);
   for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 23) {
     INFO(size << " bytes of " << whole.size());
     CHECK(mentions(refusal(folder.file("cut.parquet", whole.substr(0, size))), "cut.parquet"));
   }
-  int changed = 0;
-  for (std::size_t at = 4; at < whole.size() / 2; at += 101) {
+  int noticed = 0;
+  for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string other = whole;
-    other[at] = static_cast<char>(other[at] ^ 0x10);
+    other[at] = static_cast<char>(other[at] ^ (at % 2 == 0 ? 0x10 : 0x01));
     const auto damaged = folder.file("other.parquet", other);
-    std::string found;
-    const std::string message = message_of<FileError>([&] { found = read_all(damaged, 4096); });
-    changed += message.empty() ? 0 : 1;
-    if (message.empty()) CHECK(found == lines);
+    try {
+      const auto stream = open_stream(damaged);
+      std::string found(lines.size() + 1, '\0');
+      std::size_t size = 0;
+      while (const std::size_t count = stream->read(found.data() + size, found.size() - size)) {
+        size += count;
+        if (size == found.size()) break;
+      }
+      found.resize(size);
+      INFO("byte " << at << " of " << whole.size());
+      CHECK(found == lines);
+    } catch (const FileError&) {
+      ++noticed;
+    }
   }
-  CHECK(changed > 0);
+  CHECK(noticed > 0);
 }
 
 #else

@@ -98,10 +98,11 @@ inline void inspect_data(const InspectDataOptions& options, std::ostream& out) {
         << "\ntokenizer:   " << metadata.tokenizer << ", " << with_commas(metadata.vocab_size)
         << " tokens, " << to_hex(metadata.tokenizer_hash) << '\n';
     if (options.all) {
-      out << "verified:    " << with_commas(verify_shards(data)) << " of "
-          << with_commas(static_cast<std::int64_t>(metadata.shards.size()))
-          << (metadata.shards.size() == 1 ? " shard holds" : " shards hold")
-          << " the tokens that were written\n";
+      const std::int64_t verified = verify_shards(data);
+      const auto shards = static_cast<std::int64_t>(metadata.shards.size());
+      out << "verified:    " << with_commas(verified) << " of " << with_commas(shards)
+          << (shards == 1 ? " shard" : " shards")
+          << (verified == shards ? "" : "; the others have no hash in metadata.json") << '\n';
     }
     if (tokenizer && tokenizer->hash() != metadata.tokenizer_hash) {
       out << "             the tokenizer here is another: " << to_hex(tokenizer->hash()) << '\n';

@@ -232,9 +232,10 @@ inline ToolVerb prepare_verb(CLI::App& program) {
   CLI::App* app = program.add_subcommand("prepare", "Turn text into token shards and a tokenizer");
   const auto options = std::make_shared<PrepareOptions>();
   const auto inputs = std::make_shared<std::vector<std::string>>();
-  app->add_option("--input,--input-dir", *inputs,
-                  "Texts: files, folders (every .txt, .jsonl, .json below, .gz or .zst or neither, "
-                  "in natural order), patterns such as 'c4/*.json.gz', or - for standard input")
+  app->add_option(
+         "--input,--input-dir", *inputs,
+         "Texts: files, folders (every .txt, .jsonl, .json below, .gz or .zst or neither, and "
+         ".parquet, in natural order), patterns such as 'c4/*.json.gz', or - for standard input")
       ->required();
   app->add_option("--output,--output-dir", options->output,
                   "Folder for shards, tokenizer and metadata")

@@ -339,10 +339,10 @@ inline void train_tokenizer(const TrainTokenizerOptions& options, std::ostream& 
 inline ToolVerb tokenizer_train_verb(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("train", "Learn a vocabulary from text");
   const auto options = std::make_shared<TrainTokenizerOptions>();
-  app->add_option(
-         "--input", options->input,
-         "Texts and JSON lines (.jsonl, .json), also .gz and .zst: files, folders, patterns, "
-         "or - for standard input")
+  app->add_option("--input", options->input,
+                  "Texts, JSON lines (.jsonl, .json), also .gz and .zst, and .parquet: files, "
+                  "folders, patterns, "
+                  "or - for standard input")
       ->required();
   app->add_option("--output", options->output, "Folder for tokenizer.json")->required();
   app->add_option("--kind", options->kind,
@@ -366,7 +366,8 @@ inline ToolVerb tokenizer_train_verb(CLI::App& parent) {
   app->add_flag("--lowercase", options->lowercase,
                 "Lower case without accents (wordpiece only; the default)");
   app->add_flag("--cased", options->cased, "Keep case and accents (wordpiece only)");
-  app->add_option("--text-field", options->text_field, "The text in a JSON object")
+  app->add_option("--text-field", options->text_field,
+                  "The text in a JSON object, or the column of a Parquet file")
       ->capture_default_str();
   app->add_option("--max-bad", options->max_bad, "Share of broken documents that is left out")
       ->check(CLI::Range(0.0, 1.0))

@@ -70,7 +70,7 @@ inline bool is_text_name(std::string_view name) {
   }
   const std::string_view bare = without_compression(name);
   return bare.ends_with(".txt") || ends_with_any(bare, json_lines_endings) ||
-         (has_parquet && is_parquet_name(name));
+         is_parquet_name(name);  // refused by name where Arrow is missing, not left out
 }
 
 inline TextSource describe_source(const std::filesystem::path& path, std::string name) {
@@ -90,6 +90,11 @@ inline TextSource describe_source(const std::filesystem::path& path, std::string
         static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
   }
   if (!has_parquet && is_parquet_name(source.name)) refuse_parquet(path);
+  if (source.compressed() && is_parquet_name(without_compression(source.name)) &&
+      !is_parquet_name(source.name)) {
+    throw FileError::content(path.string(), "a compressed parquet file",
+                             "a parquet file, whose pages are compressed inside", "unpack it");
+  }
   return source;
 }
 
@@ -113,9 +118,13 @@ inline void add_folder(const std::filesystem::path& folder, std::vector<TextSour
     std::error_code ignored;  // a dangling link is neither
     const std::string name = entry->path().filename().string();
     if (entry->is_directory(ignored) && name.starts_with('.')) entry.disable_recursion_pending();
-    if (entry->is_regular_file(ignored) && is_text_name(name)) {
-      inside.push_back(entry->path().lexically_relative(folder));
+    if (!entry->is_regular_file(ignored) || !is_text_name(name)) continue;
+    if (is_parquet_name(name)) {
+      // Converted already: the lines of JSON beside it are the same documents.
+      fs::path lines = entry->path();
+      if (fs::exists(lines.replace_extension(".jsonl"), ignored)) continue;
     }
+    inside.push_back(entry->path().lexically_relative(folder));
   }
   if (error) throw file_failure("cannot list the folder", folder, error.value());
   if (inside.empty()) {
@@ -138,8 +147,8 @@ class TextSources {
   explicit TextSources(const std::filesystem::path& input) { add(input); }
 
   /// A file of any name, a folder (every .txt, .jsonl, .ndjson and .json below it, compressed or
-  /// not, and every .parquet where Arrow is there, in natural order), a pattern with * and ?, or
-  /// "-".
+  /// not, and every x.parquet without an x.jsonl beside it, in natural order), a pattern with * and
+  /// ?, or "-".
   /// @throws FileError if it is missing, or a folder without texts
   void add(const std::filesystem::path& input) {
     std::error_code ignored;

@@ -28,9 +28,14 @@
 #include <arrow/io/file.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/config.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/properties.h>
 #include <parquet/schema.h>
+#if ARROW_VERSION_MAJOR < 20
+#error \
+    "Fount reads Parquet files with Apache Arrow 20 or later: take that, or leave out FOUNT_HAS_PARQUET"
+#endif
 #endif
 
 namespace fount {
@@ -41,7 +46,7 @@ inline constexpr bool has_parquet = FOUNT_HAS_PARQUET != 0;
 constexpr bool is_parquet_name(std::string_view name) { return name.ends_with(".parquet"); }
 
 #if FOUNT_HAS_PARQUET
-/// Memory holds a page and a few rows, however large the file is.
+/// Memory holds a page and a few rows, however large the file is: rows of some 4 MiB, or one.
 class ParquetStream final : public ByteStream {
  public:
   /// @throws FileError if it is no Parquet file, or has no such column of text
@@ -54,7 +59,6 @@ class ParquetStream final : public ByteStream {
       bytes.set_page_checksum_verification(true);
       parquet::ArrowReaderProperties rows;
       rows.set_pre_buffer(false);
-      rows.set_batch_size(batch_rows);
       parquet::arrow::FileReaderBuilder builder;
       check(builder.Open(file, bytes));
       file_ = take(builder.properties(rows)->Build());
@@ -64,15 +68,20 @@ class ParquetStream final : public ByteStream {
       if (index < 0) no_column(column, *metadata.schema());
       std::vector<int> groups(static_cast<std::size_t>(metadata.num_row_groups()));
       std::iota(groups.begin(), groups.end(), 0);
+      double text_bytes = 1;
+      for (const int group : groups) {
+        text_bytes += static_cast<double>(
+            metadata.RowGroup(group)->ColumnChunk(index)->total_uncompressed_size());
+      }
+      const double fitting = 4.0 * 1024 * 1024 / text_bytes * static_cast<double>(rows_);
+      file_->set_batch_size(static_cast<std::int64_t>(std::clamp(fitting, 1.0, 1024.0)));
       reader_ = take(file_->GetRecordBatchReader(groups, {index}));
       check_type(column, *reader_->schema()->field(0)->type());
     });
   }
 
   std::size_t read(char* to, std::size_t size) override {
-    while (used_ == lines_.size()) {
-      if (!next_rows()) return 0;
-    }
+    if (used_ == lines_.size() && !next_lines()) return 0;
     const std::size_t count = std::min(size, lines_.size() - used_);
     std::memcpy(to, lines_.data() + used_, count);
     used_ += count;
@@ -86,7 +95,7 @@ class ParquetStream final : public ByteStream {
   }
 
  private:
-  static constexpr std::int64_t batch_rows = 64;  // documents may be long
+  static constexpr std::size_t enough_bytes = std::size_t{1} << 16U;  // of lines at a time
 
   /// Errors of the library, which come in three ways, as one of ours.
   template <class Work>
@@ -140,35 +149,43 @@ class ParquetStream final : public ByteStream {
                              "a column of strings", "name another one with --text-field");
   }
 
-  bool next_rows() {
+  /// Lines of the next rows. @return whether there are any
+  bool next_lines() {
     lines_.clear();
     used_ = 0;
-    std::shared_ptr<arrow::RecordBatch> batch;
-    guarded([&] { batch = take(reader_->Next()); });
-    if (!batch) {
-      row_ = rows_;
+    while (lines_.size() < enough_bytes && next_batch()) {
+      const arrow::Array& texts = *batch_->column(0);
+      switch (texts.type_id()) {
+        case arrow::Type::STRING:
+        case arrow::Type::BINARY: add(static_cast<const arrow::BinaryArray&>(texts)); break;
+        case arrow::Type::LARGE_STRING:
+        case arrow::Type::LARGE_BINARY:
+          add(static_cast<const arrow::LargeBinaryArray&>(texts));
+          break;
+        default: add(static_cast<const arrow::BinaryViewArray&>(texts)); break;
+      }
+    }
+    return !lines_.empty();
+  }
+  /// Has a batch with rows that are not lines yet.
+  bool next_batch() {
+    while (!batch_ || batch_row_ == batch_->num_rows()) {
+      guarded([&] { batch_ = take(reader_->Next()); });
+      batch_row_ = 0;
+      if (batch_) continue;
+      // A damaged page header ends a column early, and the library says nothing.
+      if (row_ != rows_) damaged("the end of the column, of " + std::to_string(rows_) + " rows");
       return false;
     }
-    const arrow::Array& texts = *batch->column(0);
-    switch (texts.type_id()) {
-      case arrow::Type::STRING:
-      case arrow::Type::BINARY: add(static_cast<const arrow::BinaryArray&>(texts)); break;
-      case arrow::Type::LARGE_STRING:
-      case arrow::Type::LARGE_BINARY:
-        add(static_cast<const arrow::LargeBinaryArray&>(texts));
-        break;
-      default: add(static_cast<const arrow::BinaryViewArray&>(texts)); break;
-    }
-    row_ += batch->num_rows();
     return true;
   }
   template <class Array>
   void add(const Array& texts) {
-    for (std::int64_t i = 0; i < texts.length(); ++i) {
-      if (texts.IsNull(i)) {
+    for (; batch_row_ < texts.length() && lines_.size() < enough_bytes; ++batch_row_, ++row_) {
+      if (texts.IsNull(batch_row_)) {
         lines_ += "null\n";
       } else {
-        add_string(texts.GetView(i));
+        add_string(texts.GetView(batch_row_));
       }
     }
   }
@@ -194,7 +211,9 @@ class ParquetStream final : public ByteStream {
   std::int64_t row_ = 0;                              // so many have been read
   std::unique_ptr<parquet::arrow::FileReader> file_;  // outlives its reader
   std::unique_ptr<arrow::RecordBatchReader> reader_;
-  std::string lines_;  // of the last rows
+  std::shared_ptr<arrow::RecordBatch> batch_;
+  std::int64_t batch_row_ = 0;  // of the batch, so many are lines
+  std::string lines_;           // of the last rows
   std::size_t used_ = 0;
 };
 #endif

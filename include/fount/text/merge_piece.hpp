@@ -122,9 +122,10 @@ class PieceMerger {
   template <class Ranks>
   void merge_long(std::string_view piece, const std::array<std::int32_t, 256>& bytes,
                   const Ranks& ranks, std::vector<std::int32_t>& ids) {
-    if (piece.size() >= none) {
+    // Up to two candidates a byte wait in the queue, and are counted in 32 bits.
+    if (piece.size() > none / 2) {
       throw Error("bpe: a piece of " + std::to_string(piece.size()) +
-                  " bytes without a place to cut; at most " + std::to_string(none - 1) +
+                  " bytes without a place to cut; at most " + std::to_string(none / 2) +
                   " bytes can be merged at once, so break the text into lines or words");
     }
     const auto count = static_cast<std::uint32_t>(piece.size());

@@ -111,8 +111,9 @@ class MergeQueue {
     }
     std::uint32_t& at = row_of_rank_[candidate.rank];
     if (at == none) {
-      at = static_cast<std::uint32_t>(rows_.size());
+      // In this order: without memory for the row, the rank has none.
       rows_.push_back({candidate.rank, candidate.merged, none, none});
+      at = static_cast<std::uint32_t>(rows_.size() - 1);
     }
     return at;
   }
