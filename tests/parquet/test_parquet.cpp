@@ -70,7 +70,7 @@ TEST_CASE("a column of text comes as lines of JSON, whatever holds it", "[parque
        {text_array<arrow::StringBuilder>(rows), text_array<arrow::LargeStringBuilder>(rows),
         text_array<arrow::BinaryBuilder>(rows), text_array<arrow::LargeBinaryBuilder>(rows),
         text_array<arrow::StringViewBuilder>(rows)}) {
-    for (const std::size_t piece : {1, 7, 4096}) {
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{4096}}) {
       INFO(array->type()->ToString() << ", " << piece);
       write_parquet(path, {{"url", others}, {"text", array}, {"more", others}});
       CHECK(read_all(path, piece) == lines);
