@@ -75,7 +75,7 @@ endmacro()
 # it off; with ON they must be there. PACKAGE is Debian's, empty where it has none. TARGET is what a
 # parent project may call it. No find modules: Debian ships none for most of them.
 macro(fount_find_optional name header libraries package target)
-  set(FOUNT_${name} AUTO CACHE STRING "Use ${package}: ON, OFF, or AUTO (where it is found)")
+  set(FOUNT_${name} AUTO CACHE STRING "Use ${libraries}: ON, OFF, or AUTO (where it is found)")
   set_property(CACHE FOUNT_${name} PROPERTY STRINGS AUTO ON OFF)
   if(FOUNT_${name} STREQUAL "AUTO")
     set(fount_wanted AUTO)

@@ -68,12 +68,13 @@ class ParquetStream final : public ByteStream {
       if (index < 0) no_column(column, *metadata.schema());
       std::vector<int> groups(static_cast<std::size_t>(metadata.num_row_groups()));
       std::iota(groups.begin(), groups.end(), 0);
-      double text_bytes = 1;
+      double text_bytes = 0;
       for (const int group : groups) {
         text_bytes += static_cast<double>(
             metadata.RowGroup(group)->ColumnChunk(index)->total_uncompressed_size());
       }
-      const double fitting = 4.0 * 1024 * 1024 / text_bytes * static_cast<double>(rows_);
+      const double fitting =
+          4.0 * 1024 * 1024 / std::max(text_bytes, 1.0) * static_cast<double>(rows_);
       file_->set_batch_size(static_cast<std::int64_t>(std::clamp(fitting, 1.0, 1024.0)));
       reader_ = take(file_->GetRecordBatchReader(groups, {index}));
       check_type(column, *reader_->schema()->field(0)->type());
