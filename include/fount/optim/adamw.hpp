@@ -79,6 +79,10 @@ void adamw_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t las
     const G* const gradient = s.gradient + begin;
     M* const m = s.moments[0] + begin;
     M* const v = s.moments[1] + begin;
+    fetch_ahead(gradient);
+    fetch_ahead(m);
+    fetch_ahead(v);
+    fetch_weights_ahead(s, begin);
     for (std::int64_t j = 0; j < size; ++j) {
       const T g = value_of(gradient[j]) * f.gradient_scale;
       mean[j] = f.beta1 * value_of(m[j]) + rest1 * g;

@@ -59,6 +59,9 @@ void sgd_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last,
     const std::uint32_t* const random = s.stochastic ? words : nullptr;
     const G* const gradient = s.gradient + begin;
     M* const moment = s.moments[0] + begin;
+    fetch_ahead(gradient);
+    fetch_ahead(moment);
+    fetch_weights_ahead(s, begin);
     for (std::int64_t j = 0; j < size; ++j) {
       scaled[j] = value_of(gradient[j]) * scale;
       velocity[j] = momentum * value_of(moment[j]) + scaled[j];

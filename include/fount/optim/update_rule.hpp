@@ -60,8 +60,34 @@ template <Element S>
   round_each(to, values, count);
 }
 
-/// Elements that a rule updates at a time, on the stack.
-inline constexpr std::int64_t update_width = 128;
+/// Elements that a rule updates at a time, on the stack: few, so that the processor looks beyond the
+/// roots and quotients of one block into the loads of the next.
+inline constexpr std::int64_t update_width = 64;
+/// How far ahead of a block its memory is asked for. The processor's own prefetching loses track of
+/// four or five arrays that are read and written side by side (AMD Zen 5: 0.71 of a plain stream loop
+/// without, 0.96 with it).
+inline constexpr std::int64_t elements_ahead = 256;
+
+template <class T>
+[[gnu::always_inline]] inline void fetch_ahead(const T* block) {
+  constexpr std::uintptr_t line = 64;
+  // As a number, because it may lie beyond the array: fetching ahead never faults.
+  auto address = reinterpret_cast<std::uintptr_t>(block) + elements_ahead * sizeof(T);
+  for (const auto end = address + update_width * sizeof(T); address < end; address += line) {
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+  }
+}
+
+/// The same for the weights that update_weights() reads.
+template <Element W, Element G, Element M>
+[[gnu::always_inline]] inline void fetch_weights_ahead(const Segment<W, G, M>& s,
+                                                       std::int64_t begin) {
+  if (s.master != nullptr) {
+    fetch_ahead(s.master + begin);
+  } else {
+    fetch_ahead(s.weight + begin);
+  }
+}
 
 /// Replaces `count` weights from `begin` on, w by updated(j, w) for the j-th: the master weights where
 /// there are some, of which the weights are then a rounded copy.
