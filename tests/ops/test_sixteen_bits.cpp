@@ -410,7 +410,8 @@ struct AttentionResult {
     const Count tokens = Count{shape.batch_size} * shape.num_queries;
     const Count k_at = Count{shape.num_heads} * shape.head_dim;
     const Count v_at = k_at + Count{shape.num_kv_heads} * shape.head_dim;
-    auto qkv = stored<A>(numbers<Narrow>(tokens * row, 1));
+    const Count rows = Count{shape.batch_size} * std::max(shape.num_queries, shape.num_keys);
+    auto qkv = stored<A>(numbers<Narrow>(rows * row, 1));
     const auto d_out = stored<A>(numbers<Narrow>(tokens * k_at, 2));
     out = stored<A>(Floats(static_cast<std::size_t>(tokens * k_at)));
     d_qkv = stored<A>(Floats(qkv.size(), 3.0F));
@@ -449,11 +450,36 @@ TEMPLATE_TEST_CASE("attention of 16 bits is that of its values",
         const AttentionResult<float, S> wide(2, shape, row);
         const AttentionResult<S, S> narrow(2, shape, row);
         const AttentionResult<S, S> one(1, shape, row);
+        const AttentionResult<S, S> two_passes(9, shape, row);  // more threads than key heads
         CHECK(close(narrow.out, wide.out));
         CHECK(distance(narrow.lse, wide.lse) < 1e-6);
         CHECK(close(narrow.d_qkv, wide.d_qkv));
         CHECK(same_bits(narrow.d_qkv, one.d_qkv));
+        CHECK(same_bits(narrow.d_qkv, two_passes.d_qkv));
       }
     }
+  }
+}
+
+TEST_CASE("gradients of keys in bf16 have the same bits whether or not all their sums fit a workspace",
+          "[ops][attention][16bit]") {
+  constexpr int dim = ops::max_head_dim;
+  constexpr int queries = 66;
+  const auto most = static_cast<int>(
+      ops::attention_detail::BackwardTiles<float>::most_summed_keys(dim));
+  CHECK(most > 1000);
+  for (const int keys : {most, most + 1}) {
+    const Count row = 3 * dim;
+    ops::AttentionShape shape{.batch_size = 1, .num_heads = 1, .num_kv_heads = 1,
+                              .head_dim = dim, .num_queries = queries, .num_keys = keys,
+                              .q_stride = row, .k_stride = row, .v_stride = row,
+                              .out_stride = dim, .k_batch_stride = row * keys,
+                              .v_batch_stride = row * keys};
+    INFO(keys << " keys");
+    const AttentionResult<bf16, bf16> one_pass_if_it_fits(1, shape, row);
+    const AttentionResult<bf16, bf16> two_passes(4, shape, row);
+    const AttentionResult<float, bf16> wide(1, shape, row);
+    CHECK(same_bits(one_pass_if_it_fits.d_qkv, two_passes.d_qkv));
+    CHECK(close(one_pass_if_it_fits.d_qkv, wide.d_qkv));
   }
 }

@@ -46,8 +46,11 @@ void attention_backward(const Cpu& cpu, const AttentionShape& shape, A* d_q, A* 
 
   // One pass takes 5 products a tile but only as many pieces as there are key heads; two passes
   // take 7, in many pieces. Every element is summed in the same order either way. Sums of keys that
-  // their 16 bits could not hold grow in the workspace, which has room for a tile of keys.
-  if (!detail::sums_keys_apart<A> && 5 * rounds * cpu.threads() <= 7 * groups) {
+  // their 16 bits could not hold grow in the workspace, which has room for some thousands of keys.
+  const bool sums_fit =
+      !detail::sums_keys_apart<A> ||
+      shape.num_keys <= detail::BackwardTiles<compute_t<A>>::most_summed_keys(shape.head_dim);
+  if (sums_fit && 5 * rounds * cpu.threads() <= 7 * groups) {
     cpu.parallel(groups, [&](std::int64_t item, int thread) {
       const int b = static_cast<int>(item / shape.num_kv_heads);
       const int kv_head = static_cast<int>(item % shape.num_kv_heads);

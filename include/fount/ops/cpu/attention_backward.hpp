@@ -40,8 +40,8 @@ struct BackwardCall {
   const A* v;
 };
 
-/// Whether the gradients of keys and values are summed in the workspace, a tile of keys at a time,
-/// because many blocks of queries add to them and 16 bits would lose the small terms.
+/// Whether the gradients of keys and values are summed in the workspace, because many blocks of
+/// queries add to them and 16 bits would lose the small terms.
 template <Element A>
 inline constexpr bool sums_keys_apart = !std::is_same_v<A, compute_t<A>>;
 
@@ -54,8 +54,6 @@ struct BackwardTiles {
   Rows<T> d_q;      // (query_tile, padded head_dim)
   Rows<T> k;        // (key_tile, padded head_dim), scaled
   Rows<T> v;        // (key_tile, padded head_dim)
-  Rows<T> d_k;      // (key_tile, padded head_dim), only where sums_keys_apart
-  Rows<T> d_v;      // (key_tile, padded head_dim), only where sums_keys_apart
   Rows<T> d_rows;   // (row_step, padded head_dim), this block's share of d_k or d_v
   Rows<T> p;        // (key_tile, query_tile) scores, then probabilities
   Rows<T> d_s;      // (key_tile, query_tile) gradient of the probabilities, then of the scores
@@ -63,9 +61,11 @@ struct BackwardTiles {
   Rows<T> slope;    // (key_tile, panel_width), of the soft cap
   T* lse;           // (query_tile); +inf where the row saw no key, so that p is 0
   T* delta;         // (query_tile) sum of d_out * out
+  Rows<T> d_k;      // (summed_keys, padded head_dim), only where sums_keys_apart
+  Rows<T> d_v;      // (summed_keys, padded head_dim), only where sums_keys_apart
 
   template <class Cursor>
-  static constexpr BackwardTiles take(Cursor& cursor, int head_dim) {
+  static constexpr BackwardTiles take(Cursor& cursor, int head_dim, int summed_keys = key_tile) {
     const int columns = padded_head_dim<T>(head_dim);
     const auto rows = [&](int count, int width) {
       return Rows<T>{cursor.template take<T>(std::int64_t{count} * width), width};
@@ -78,8 +78,6 @@ struct BackwardTiles {
     tiles.d_q = rows(query_tile, columns);
     tiles.k = rows(key_tile, columns);
     tiles.v = rows(key_tile, columns);
-    tiles.d_k = rows(key_tile, columns);
-    tiles.d_v = rows(key_tile, columns);
     tiles.d_rows = rows(row_step, columns);
     tiles.p = rows(key_tile, query_tile);
     tiles.d_s = rows(key_tile, query_tile);
@@ -87,7 +85,17 @@ struct BackwardTiles {
     tiles.slope = rows(key_tile, panel_width<T>);
     tiles.lse = cursor.template take<T>(query_tile);
     tiles.delta = cursor.template take<T>(query_tile);
+    tiles.d_k = rows(summed_keys, columns);
+    tiles.d_v = rows(summed_keys, columns);
     return tiles;
+  }
+
+  /// Keys whose sums fit the workspace of a thread beside everything else.
+  static constexpr std::int64_t most_summed_keys(int head_dim) {
+    Planner others;
+    take(others, head_dim, 0);
+    const Bytes room = Cpu::workspace_bytes_per_thread - others.bytes() - 2 * buffer_alignment;
+    return room / (2 * padded_head_dim<T>(head_dim) * static_cast<Bytes>(sizeof(T)));
   }
 };
 static_assert(tile_bytes<BackwardTiles<double>>() <= Cpu::workspace_bytes_per_thread,
@@ -132,6 +140,7 @@ struct BackwardBlock {
   int b;
   int h;
   int kv_head;
+  int first_summed;  // key of row 0 of the tiles' d_k and d_v
   QueryBlock<T> queries;
   BackwardTiles<T> tiles;
 
@@ -254,8 +263,10 @@ struct BackwardBlock {
     }
     if (wanted == Gradients::queries) return;
     if constexpr (sums_keys_apart<A>) {
-      add_to_keys(tiles.d_v, tiles.p, tiles.d_out, tile, T(1));
-      add_to_keys(tiles.d_k, tiles.d_s, tiles.q, tile, score_scale<T>(shape));
+      const int row = tile.first - first_summed;
+      add_to_keys(Rows<T>{tiles.d_v[row], tiles.d_v.stride}, tiles.p, tiles.d_out, tile, T(1));
+      add_to_keys(Rows<T>{tiles.d_k[row], tiles.d_k.stride}, tiles.d_s, tiles.q, tile,
+                  score_scale<T>(shape));
     } else {
       const auto k_at =
           key_at(shape, b, kv_head, tile.first, shape.k_stride, shape.k_batch_stride);
@@ -275,6 +286,15 @@ struct BackwardBlock {
   }
 };
 
+/// The tiles of the blocks that visit the keys in `range`.
+template <Element A, class Cursor>
+BackwardTiles<compute_t<A>> take_tiles(Cursor& cursor, const BackwardCall<A>& call,
+                                       KeyRange range, Gradients wanted) {
+  const bool sums_keys = sums_keys_apart<A> && wanted != Gradients::queries;
+  const int summed_keys = sums_keys ? range.end - range.begin : 0;
+  return BackwardTiles<compute_t<A>>::take(cursor, call.shape.head_dim, summed_keys);
+}
+
 /// Gradients of one block of queries, from the keys in `range`, which starts at a whole tile.
 /// Adds to d_k and d_v; overwrites d_q.
 template <Element A>
@@ -287,8 +307,9 @@ void backward_block(const BackwardCall<A>& call, int b, int h, int block_index, 
                                b,
                                h,
                                h / (shape.num_heads / shape.num_kv_heads),
+                               range.begin,
                                {shape, b, block_index},
-                               BackwardTiles<compute_t<A>>::take(cursor, shape.head_dim)};
+                               take_tiles(cursor, call, range, wanted)};
   const KeyRange keys = intersection(block.queries.keys, range);
   if (keys.empty() && wanted == Gradients::keys_and_values) return;
   block.load_queries();
@@ -308,7 +329,7 @@ void backward_group(const BackwardCall<A>& call, int b, int kv_head, KeyRange ra
   const auto k_at = key_at(shape, b, kv_head, range.begin, shape.k_stride, shape.k_batch_stride);
   const auto v_at = key_at(shape, b, kv_head, range.begin, shape.v_stride, shape.v_batch_stride);
   Committer cursor(memory, Cpu::workspace_bytes_per_thread);
-  const auto tiles = BackwardTiles<compute_t<A>>::take(cursor, shape.head_dim);
+  const auto tiles = take_tiles(cursor, call, range, wanted);
   for (int row = 0; row < range.end - range.begin; ++row) {
     if constexpr (sums_keys_apart<A>) {
       zero_row(tiles.d_k[row], static_cast<int>(tiles.d_k.stride));
