@@ -264,6 +264,28 @@ TEMPLATE_TEST_CASE("the tiles of every instruction set agree with Eigen", "[ops]
   SUCCEED();
 }
 
+TEMPLATE_TEST_CASE("rows are cut into tiles without gaps, and hardly any is computed in vain", "[ops][matmul]",
+                   (ops::detail::MatmulTile<float, 64, 14>), (ops::detail::MatmulTile<float, 32, 6>),
+                   (ops::detail::MatmulTile<double, 16, 4>)) {
+  using Tile = TestType;
+  for (std::int64_t rows = 1; rows <= 3100; ++rows) {
+    const ops::detail::RowTiles<Tile> tiles(rows);
+    INFO(rows << " rows: " << tiles.tall << " tall tiles of " << tiles.count);
+    REQUIRE(tiles.first_row(0) == 0);
+    REQUIRE(tiles.first_row(tiles.count) >= rows);
+    for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
+      const auto next = tiles.first_row(tile + 1);
+      const bool is_tall = tile < tiles.tall;
+      REQUIRE(next - tiles.first_row(tile) == (is_tall ? Tile::rows : Tile::short_rows));
+      // The kernel is chosen by the rows that are there, and must be that of the packed strip.
+      REQUIRE((std::min(next, rows) - tiles.first_row(tile) > Tile::short_rows) == is_tall);
+    }
+    if (rows >= Tile::rows * Tile::short_rows / 2) {
+      REQUIRE(tiles.first_row(tiles.count) <= rows + rows % 2);
+    }
+  }
+}
+
 TEST_CASE("matmul takes operands whose neighbours are far apart in both directions",
           "[ops][matmul]") {
   const Cpu cpu(2);

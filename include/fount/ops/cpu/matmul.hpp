@@ -111,7 +111,7 @@ class BlockedMatmul {
       : crew_(crew),
         p_(problem),
         in_place_(can_read_in_place && problem.a_col_stride == 1),
-        all_tiles_(num_chunks(problem.m, Tile::rows)),
+        tiles_(problem.m),
         all_strips_(num_chunks(problem.n, Tile::columns)) {}
 
   void run() {
@@ -177,10 +177,10 @@ class BlockedMatmul {
     const std::int64_t most_tiles = in_place_
         ? tiles_per_task
         // Strips of A are packed from runs of at least 24 rows: shorter ones waste cache lines.
-        : std::clamp(num_chunks(all_tiles_, task_target), num_chunks(24, Tile::rows),
+        : std::clamp(num_chunks(tiles_.count, task_target), num_chunks(24, Tile::rows),
                      tiles_per_task);
-    tiles_per_row_ = num_chunks(all_tiles_, num_chunks(all_tiles_, most_tiles));
-    const std::int64_t grid_rows = num_chunks(all_tiles_, tiles_per_row_);
+    tiles_per_row_ = num_chunks(tiles_.count, num_chunks(tiles_.count, most_tiles));
+    const std::int64_t grid_rows = num_chunks(tiles_.count, tiles_per_row_);
 
     const Bytes strip_bytes = strip_words_ * static_cast<Bytes>(sizeof(Word));
     std::int64_t groups = 1;
@@ -335,18 +335,28 @@ class BlockedMatmul {
 
   void pack_a(const Stage& stage, Word* block, std::int64_t first_tile,
               std::int64_t last_tile) const {
-    const std::int64_t row = first_tile * Tile::rows;
+    const std::int64_t first_short = std::clamp(tiles_.tall, first_tile, last_tile);
+    pack_tiles<Tile::rows>(stage, block, first_tile, first_short);
+    block += (tiles_.first_row(first_short) - tiles_.first_row(first_tile)) * stage.words;
+    pack_tiles<Tile::short_rows>(stage, block, first_short, last_tile);
+  }
+
+  template <int Height>
+  void pack_tiles(const Stage& stage, Word* to, std::int64_t first_tile,
+                  std::int64_t last_tile) const {
+    if (first_tile >= last_tile) return;
+    const std::int64_t row = tiles_.first_row(first_tile);
     const StripSource<TA> from{p_.a + row * p_.a_row_stride + stage.k0 * p_.a_col_stride,
                               p_.a_row_stride, p_.a_col_stride, 0, stage.depth};
-    const std::int64_t rows = std::min(last_tile * Tile::rows, p_.m) - row;
-    pack_strips<Tile, Tile::rows, Tile::half_rows>(block, stage.words, from, rows);
+    const std::int64_t rows = std::min(tiles_.first_row(last_tile), p_.m) - row;
+    pack_strips<Tile, Height, Height>(to, stage.words, from, rows);
   }
 
   /// The tiles of one task. Meanwhile each call of the kernel fetches some rows of `ahead`.
   void multiply_block(const Stage& stage, std::int64_t number, std::int64_t index, int thread,
                       const Region& ahead) {
     const std::int64_t first_tile = index / grid_columns_ * tiles_per_row_;
-    const std::int64_t last_tile = std::min(all_tiles_, first_tile + tiles_per_row_);
+    const std::int64_t last_tile = std::min(tiles_.count, first_tile + tiles_per_row_);
     const std::int64_t first_strip = index % grid_columns_ * strips_per_column_;
     const std::int64_t last_strip = std::min(stage.strips, first_strip + strips_per_column_);
     if (first_strip >= last_strip) return;
@@ -371,8 +381,8 @@ class BlockedMatmul {
       task.b = packed_strip(number, s);
       task.bias = p_.bias != nullptr && stage.k0 == 0 ? p_.bias + column : nullptr;
       for (std::int64_t t = first_tile; t < last_tile; ++t) {
-        const std::int64_t row = t * Tile::rows;
-        task.rows = static_cast<int>(std::min<std::int64_t>(Tile::rows, p_.m - row));
+        const std::int64_t row = tiles_.first_row(t);
+        task.rows = static_cast<int>(std::min(tiles_.first_row(t + 1), p_.m) - row);
         task.c = p_.c + row * p_.c_row_stride + column;
         const std::int64_t row_ahead = ahead.rows * call++ / calls;
         task.ahead.address =
@@ -387,7 +397,7 @@ class BlockedMatmul {
             continue;
           }
         }
-        task.a = block + (row - first_tile * Tile::rows) * stage.words;
+        task.a = block + (row - tiles_.first_row(first_tile)) * stage.words;
         multiply_covering_tile<Tile, false, TC, TB>(task);
       }
     }
@@ -397,7 +407,8 @@ class BlockedMatmul {
   const Matmul<TC, TA, TB>& p_;
   bool in_place_;
   bool keeps_a_ = false;  // every stage of a block of k reads the strips of A that the first one packed
-  std::int64_t all_tiles_, all_strips_;  // of C and B
+  RowTiles<Tile> tiles_;       // of C
+  std::int64_t all_strips_;    // of B
   std::int64_t depth_ = 0, strip_words_ = 0, strips_per_thread_ = 0;
   std::int64_t a_block_words_ = 0, a_blocks_per_thread_ = 0;
   std::int64_t stages_ = 0, groups_ = 0, strips_ = 0;  // stages in all, those of one block of k,

@@ -27,8 +27,8 @@ struct MatmulTile {
   static constexpr int lanes = VectorBytes / static_cast<int>(sizeof(T));
   static constexpr int rows = Rows;
   static constexpr int columns = 2 * lanes;
-  static constexpr int half_rows = (Rows + 1) / 2;  // of the kernels for what remains at the
-  static constexpr int half_columns = lanes;        // lower and right edge of C
+  static constexpr int short_rows = (Rows + 2) / 2;  // of the kernels for what remains at the
+  static constexpr int half_columns = lanes;         // lower and right edge of C
   /// Rows of A that lie consecutive along k are read where they are while their pointers fit
   /// the general registers; taller tiles pack them.
   static constexpr bool reads_a_in_place = Rows <= 6;
@@ -188,14 +188,39 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
 /// Picks the kernel whose rows and vectors cover the task most tightly.
 template <class Tile, bool InPlace, Element TC, Element TB>
 void multiply_covering_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
-  constexpr int half = Tile::half_rows;
+  constexpr int low = Tile::short_rows;
   if (task.columns > Tile::half_columns) {
-    if (task.rows > half) return multiply_tile<Tile, Tile::rows, 2, InPlace, TC, TB>(task);
-    return multiply_tile<Tile, half, 2, InPlace, TC, TB>(task);
+    if (task.rows > low) return multiply_tile<Tile, Tile::rows, 2, InPlace, TC, TB>(task);
+    return multiply_tile<Tile, low, 2, InPlace, TC, TB>(task);
   }
-  if (task.rows > half) return multiply_tile<Tile, Tile::rows, 1, InPlace, TC, TB>(task);
-  return multiply_tile<Tile, half, 1, InPlace, TC, TB>(task);
+  if (task.rows > low) return multiply_tile<Tile, Tile::rows, 1, InPlace, TC, TB>(task);
+  return multiply_tile<Tile, low, 1, InPlace, TC, TB>(task);
 }
+
+/// How the rows of C are cut into tiles: tall ones, then short ones, so that as few rows as can be are
+/// computed beyond the last. 256 rows are 16 x 14 + 4 x 8, not 18 x 14 and a tile that is half empty.
+template <class Tile>
+struct RowTiles {
+  std::int64_t tall = 0, count = 0;
+
+  explicit RowTiles(std::int64_t rows) {
+    for (std::int64_t beyond = 0; beyond < Tile::rows; ++beyond) {
+      for (std::int64_t low = 0; low < Tile::rows; ++low) {
+        const std::int64_t rest = rows + beyond - low * Tile::short_rows;
+        if (rest < 0 || rest % Tile::rows != 0) continue;
+        tall = rest / Tile::rows;
+        count = tall + low;
+        return;
+      }
+    }
+  }
+
+  /// Where a tile starts; for number `count` where the last one ends, beyond C or not.
+  std::int64_t first_row(std::int64_t tile) const {
+    return std::min(tile, tall) * Tile::rows +
+           std::max<std::int64_t>(tile - tall, 0) * Tile::short_rows;
+  }
+};
 
 }  // namespace detail
 }  // namespace FOUNT_CPU_NAMESPACE
