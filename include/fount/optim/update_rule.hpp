@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <fount/backend/cpu.hpp>
+#include <fount/backend/prefetch.hpp>
 #include <fount/backend/rounding.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
@@ -70,12 +71,8 @@ inline constexpr std::int64_t elements_ahead = 256;
 
 template <class T>
 [[gnu::always_inline]] inline void fetch_ahead(const T* block) {
-  constexpr std::uintptr_t line = 64;
-  // As a number, because it may lie beyond the array: fetching ahead never faults.
-  auto address = reinterpret_cast<std::uintptr_t>(block) + elements_ahead * sizeof(T);
-  for (const auto end = address + update_width * sizeof(T); address < end; address += line) {
-    __builtin_prefetch(reinterpret_cast<const void*>(address));
-  }
+  prefetch<update_width * sizeof(T)>(reinterpret_cast<std::uintptr_t>(block) +
+                                     elements_ahead * sizeof(T));
 }
 
 /// The same for the weights that update_weights() reads.

@@ -18,6 +18,7 @@
 #include <fount/core/units.hpp>
 #include <fount/ops/cpu/matmul_bf16.hpp>
 #include <fount/ops/cpu/matmul_pack.hpp>
+#include <fount/ops/cpu/matmul_rows.hpp>
 #include <fount/ops/cpu/matmul_tile.hpp>
 #include <fount/ops/matmul.hpp>
 
@@ -407,8 +408,8 @@ class BlockedMatmul {
   const Matmul<TC, TA, TB>& p_;
   bool in_place_;
   bool keeps_a_ = false;  // every stage of a block of k reads the strips of A that the first one packed
-  RowTiles<Tile> tiles_;       // of C
-  std::int64_t all_strips_;    // of B
+  RowTiles<Tile> tiles_;     // of C
+  std::int64_t all_strips_;  // of B
   std::int64_t depth_ = 0, strip_words_ = 0, strips_per_thread_ = 0;
   std::int64_t a_block_words_ = 0, a_blocks_per_thread_ = 0;
   std::int64_t stages_ = 0, groups_ = 0, strips_ = 0;  // stages in all, those of one block of k,

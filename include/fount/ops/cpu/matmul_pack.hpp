@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fount/backend/chunks.hpp>
+#include <fount/backend/prefetch.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/ops/cpu/shuffle.hpp>
@@ -115,21 +116,6 @@ void pack_strip(typename Tile::Word* strip, const StripSource<S>& from) {
   }
 }
 
-/// Asks for `Width` elements of each of the rows that one word is made from.
-template <class Tile, int Width, Element S>
-[[gnu::always_inline]] inline void fetch_word(std::uintptr_t address, std::int64_t row_bytes) {
-  constexpr int line = 64;
-  constexpr int bytes = Width * static_cast<int>(sizeof(S));
-#pragma GCC unroll 2
-  for (int step = 0; step < Tile::steps_per_word; ++step) {
-#pragma GCC unroll 4
-    for (int at = 0; at < bytes; at += line) {
-      __builtin_prefetch(reinterpret_cast<const void*>(address + static_cast<std::uintptr_t>(at)));
-    }
-    address += static_cast<std::uintptr_t>(row_bytes);
-  }
-}
-
 /// Packs `count` whole strips of neighbouring lines that are consecutive in memory, all strips
 /// one word of k at a time: reads then run along the lines, which is how memory likes it. The rows
 /// are short, so what comes a few words later is asked for, too, which may lie beyond the operand:
@@ -146,9 +132,13 @@ void pack_rows(typename Tile::Word* strips, std::int64_t strip_stride, const Str
     const int present = steps_present<Tile>(from.depth, k);
     auto* words = strips + k * Width;
     for (std::int64_t s = 0; s < count; ++s, source += Width, words += strip_stride) {
-      fetch_word<Tile, Width, S>(
-          reinterpret_cast<std::uintptr_t>(source) +
-              static_cast<std::uintptr_t>(words_ahead * steps * row_bytes), row_bytes);
+      auto ahead = reinterpret_cast<std::uintptr_t>(source) +
+                   static_cast<std::uintptr_t>(words_ahead * steps * row_bytes);
+#pragma GCC unroll 2
+      for (int step = 0; step < steps; ++step) {
+        prefetch<Width * sizeof(S)>(ahead);
+        ahead += static_cast<std::uintptr_t>(row_bytes);
+      }
       Tile::template copy_words<Width>(words, source, from.depth_stride, present);
     }
   }
