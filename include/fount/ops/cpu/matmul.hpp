@@ -31,12 +31,13 @@ namespace detail {
 inline constexpr Bytes packed_a_bytes = KiB(528);
 inline constexpr Bytes packed_b_bytes = Cpu::workspace_bytes_per_thread - packed_a_bytes;
 
-/// Words along k that are summed in registers before C is touched again: 768 floats, a GPT-2 width
-/// in one go. Strips of B then live in the L2 cache, and that is near enough: 6.1 cycles a step of
-/// the 6 x 16 tile, of 6.0 at peak (AMD EPYC, Zen 3, g++ 12).
-inline constexpr Bytes depth_bytes = 3072;
+/// Words along k that are summed in registers before C is touched again: 1024 floats, so that the
+/// gradient of a weight over four sequences of 256 is written once. Strips of B then live in the L2
+/// cache, and that is near enough: 6.1 cycles a step of the 6 x 16 tile, of 6.0 at peak (AMD EPYC,
+/// Zen 3, g++ 12).
+inline constexpr Bytes depth_bytes = 4096;
 /// Tiles of C that one task stacks up, so that a strip of B is used often while it is near.
-inline constexpr std::int64_t tiles_per_task = 12;
+inline constexpr std::int64_t tiles_per_task = 9;
 /// Tasks to aim at: enough for threads of uneven speed to share.
 inline constexpr std::int64_t task_target = 24;
 /// Stages to aim at where B is larger than a cache: the strips of the first must be waited for, those
