@@ -5,19 +5,19 @@
 // rows, added up in the order of the chunks.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include <fount/backend/chunks.hpp>
+#include <fount/backend/prefetch.hpp>
 #include <fount/ops/norm.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
-
-/// Columns whose results wait in float to be rounded together.
-inline constexpr std::int64_t norm_block = 64;
 
 /// out[i] = value(i) along a row. Where results are rounded, in blocks: see round_each.
 template <Element A, class Value>
@@ -26,22 +26,6 @@ template <Element A, class Value>
     for (std::int64_t i = 0; i < count; ++i) out[i] = value(i);
   } else {
     store_each(out, 0, count, value);
-  }
-}
-
-/// The same for value(i, to), which writes its result to `to` and may add to other rows as it goes.
-template <Element A, class Value>
-[[gnu::always_inline]] inline void write_gradient_row(A* __restrict out, std::int64_t count,
-                                                      Value value) {
-  if constexpr (std::is_same_v<A, compute_t<A>>) {
-    for (std::int64_t i = 0; i < count; ++i) value(i, out + i);
-  } else {
-    for (std::int64_t begin = 0; begin < count; begin += norm_block) {
-      compute_t<A> block[norm_block];
-      const std::int64_t end = std::min(begin + norm_block, count);
-      for (std::int64_t i = begin; i < end; ++i) value(i, block + (i - begin));
-      round_each(out + begin, block, end - begin);
-    }
   }
 }
 
@@ -103,12 +87,43 @@ void rms_norm_row(const NormForward<A, W>& n, std::int64_t row) {
             [=](std::int64_t i) { return value_of(x[i]) * rstd * value_of(weight[i]); });
 }
 
+/// d_x[i] = [d_x[i] +] gradient(i) along a row; `gradient` may add to other rows as it goes. In
+/// 16 bits the row after this one is asked for meanwhile: the arithmetic hides it.
+template <bool Accumulate, Element A, Element W, Element G, class Gradient>
+[[gnu::always_inline]] inline void write_gradient_row(const NormBackward<A, W, G>& n,
+                                                      std::int64_t row, Gradient gradient) {
+  constexpr std::int64_t columns = 64;
+  const std::int64_t C = n.hidden_size;
+  const auto write_block = [&](std::int64_t begin, auto count) {  // a constant but for the last
+    A* __restrict d_x = n.d_x + row * C + begin;
+    const auto value = [&](std::int64_t j) {
+      const compute_t<A> d = gradient(begin + j);
+      return Accumulate ? value_of(d_x[j]) + d : d;
+    };
+    if constexpr (std::is_same_v<A, compute_t<A>>) {
+      for (std::int64_t j = 0; j < count; ++j) d_x[j] = value(j);
+    } else {
+      const auto ahead = static_cast<std::uintptr_t>((row + 1) * C + begin) * sizeof(A);
+      for (const A* array : {static_cast<const A*>(n.d_x), n.x, n.d_out}) {
+        prefetch<columns * sizeof(A)>(reinterpret_cast<std::uintptr_t>(array) + ahead);
+      }
+      compute_t<A> block[columns];
+      for (std::int64_t j = 0; j < count; ++j) block[j] = value(j);
+      round_each(d_x, block, count);
+    }
+  };
+  std::int64_t begin = 0;
+  for (; C - begin >= columns; begin += columns) {
+    write_block(begin, std::integral_constant<std::int64_t, columns>{});
+  }
+  if (begin < C) write_block(begin, C - begin);
+}
+
 /// With y = d_out * weight and h = (x - mean) * rstd, d_x = rstd * (y - avg(y) - h * avg(y * h)).
 /// Adds the row's share of the parameter gradients to d_weight and d_bias.
 template <bool Accumulate, Element A, Element W, Element G>
-void layer_norm_backward_row(A* __restrict d_x, compute_t<A>* __restrict d_weight,
-                             compute_t<A>* __restrict d_bias, const NormBackward<A, W, G>& n,
-                             std::int64_t row) {
+void layer_norm_backward_row(const NormBackward<A, W, G>& n, std::int64_t row,
+                             compute_t<A>* __restrict d_weight, compute_t<A>* __restrict d_bias) {
   using T = compute_t<A>;
   const std::int64_t C = n.hidden_size;
   const A* x = n.x + row * C;
@@ -117,27 +132,25 @@ void layer_norm_backward_row(A* __restrict d_x, compute_t<A>* __restrict d_weigh
   const T mean = n.mean[row];
   const T rstd = n.rstd[row];
   const T share = T(1) / static_cast<T>(C);
-  const T average = share * lane_sum<T>(C, [=](std::int64_t i) {
-                      return value_of(d_out[i]) * value_of(weight[i]);
-                    });
-  const T slope = share * lane_sum<T>(C, [=](std::int64_t i) {
-                    return value_of(d_out[i]) * value_of(weight[i]) *
-                           ((value_of(x[i]) - mean) * rstd);
-                  });
-  write_gradient_row(d_x, C, [=](std::int64_t i, T* to) {
+  const auto [sum, centred] = lane_sums<T, 2>(C, [=](std::int64_t i) {
+    const T y = value_of(d_out[i]) * value_of(weight[i]);
+    return std::array{y, y * (value_of(x[i]) - mean)};
+  });
+  const T average = share * sum;
+  const T slope = share * (rstd * centred);
+  write_gradient_row<Accumulate>(n, row, [&](std::int64_t i) {
     const T h = (value_of(x[i]) - mean) * rstd;
     const T d_y = value_of(d_out[i]);
-    const T d = rstd * (d_y * value_of(weight[i]) - average - h * slope);
-    *to = Accumulate ? value_of(d_x[i]) + d : d;
     d_weight[i] += d_y * h;
     d_bias[i] += d_y;
+    return rstd * (d_y * value_of(weight[i]) - average - h * slope);
   });
 }
 
 /// The same without mean: d_x = rstd * (y - h * avg(y * h)).
 template <bool Accumulate, Element A, Element W, Element G>
-void rms_norm_backward_row(A* __restrict d_x, compute_t<A>* __restrict d_weight,
-                           const NormBackward<A, W, G>& n, std::int64_t row) {
+void rms_norm_backward_row(const NormBackward<A, W, G>& n, std::int64_t row,
+                           compute_t<A>* __restrict d_weight) {
   using T = compute_t<A>;
   const std::int64_t C = n.hidden_size;
   const A* x = n.x + row * C;
@@ -147,30 +160,51 @@ void rms_norm_backward_row(A* __restrict d_x, compute_t<A>* __restrict d_weight,
   const T slope = rstd / static_cast<T>(C) * lane_sum<T>(C, [=](std::int64_t i) {
                     return value_of(d_out[i]) * value_of(weight[i]) * value_of(x[i]);
                   });
-  write_gradient_row(d_x, C, [=](std::int64_t i, T* to) {
+  write_gradient_row<Accumulate>(n, row, [&](std::int64_t i) {
     const T h = value_of(x[i]) * rstd;
     const T d_y = value_of(d_out[i]);
-    const T d = rstd * (d_y * value_of(weight[i]) - h * slope);
-    *to = Accumulate ? value_of(d_x[i]) + d : d;
     d_weight[i] += d_y * h;
+    return rstd * (d_y * value_of(weight[i]) - h * slope);
   });
 }
 
-/// d_parameter[i] += partial sums of column i, in the order of the chunks, rounded once.
-template <Element G, Real T>
-void add_partial_sums(const Cpu& cpu, G* d_parameter, const T* partial, std::int64_t num_partials,
-                      std::int64_t partial_stride, std::int64_t size) {
-  constexpr std::int64_t columns = 256;
-  parallel_chunks(cpu, size, columns, [=](std::int64_t begin, std::int64_t end) {
+/// d_parameter[i] += partial sums of column i, in the order of the chunks, rounded once. For several
+/// parameters of `size` elements, whose partial sums lie one behind the other; null stands for none.
+template <Element G, Real T, std::size_t N>
+void add_partial_sums(const Cpu& cpu, const std::array<G*, N>& d_parameters, const T* partial,
+                      std::int64_t num_partials, std::int64_t size) {
+  constexpr std::int64_t columns = 128;
+  const std::int64_t pieces = num_chunks(size, columns);
+  cpu.parallel(static_cast<std::int64_t>(N) * pieces, [&](std::int64_t task, int) {
+    const std::int64_t parameter = task / pieces;
+    const std::int64_t begin = task % pieces * columns;
+    const std::int64_t count = std::min(columns, size - begin);
+    G* const to = d_parameters[static_cast<std::size_t>(parameter)];
+    if (to == nullptr) return;
     T sums[columns];
-    const std::int64_t count = end - begin;
-    for (std::int64_t i = 0; i < count; ++i) sums[i] = value_of(d_parameter[begin + i]);
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = value_of(to[begin + i]);
     for (std::int64_t p = 0; p < num_partials; ++p) {
-      const T* from = partial + p * partial_stride + begin;
+      const T* from = partial + (p * static_cast<std::int64_t>(N) + parameter) * size + begin;
       for (std::int64_t i = 0; i < count; ++i) sums[i] += from[i];
     }
-    for (std::int64_t i = 0; i < count; ++i) d_parameter[begin + i] = static_cast<G>(sums[i]);
+    for (std::int64_t i = 0; i < count; ++i) to[begin + i] = static_cast<G>(sums[i]);
   });
+}
+
+/// body(sums, row) for every row; `sums` are the partial sums of its chunk, hidden_size for each of
+/// the N parameters, which go to the parameters' gradients at the end.
+template <std::size_t N, Element A, Element W, Element G, class Body>
+void norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n,
+                   const std::array<G*, N>& d_parameters, Body body) {
+  using T = compute_t<A>;
+  const std::int64_t size = static_cast<std::int64_t>(N) * n.hidden_size;
+  const std::int64_t chunk = norm_chunk_rows(n.rows);
+  parallel_chunks(cpu, n.rows, chunk, [&](std::int64_t begin, std::int64_t end) {
+    T* const sums = n.scratch + begin / chunk * size;
+    std::fill(sums, sums + size, T(0));
+    for (std::int64_t row = begin; row < end; ++row) body(sums, row);
+  });
+  add_partial_sums(cpu, d_parameters, n.scratch, norm_chunks(n.rows), n.hidden_size);
 }
 
 }  // namespace detail
@@ -193,42 +227,20 @@ void rms_norm_forward(const Cpu& cpu, const NormForward<A, W>& n) {
 
 template <Element A, Element W, Element G>
 void layer_norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n) {
-  using T = compute_t<A>;
   if (n.rows == 0) return;  // scratch has no elements then, and may be null
-  const std::int64_t C = n.hidden_size;
-  const std::int64_t chunk = norm_chunk_rows(n.rows);
-  parallel_chunks(cpu, n.rows, chunk, [&](std::int64_t begin, std::int64_t end) {
-    T* d_weight = n.scratch + begin / chunk * 2 * C;
-    T* d_bias = d_weight + C;
-    std::fill(d_weight, d_weight + 2 * C, T(0));
-    for (std::int64_t r = begin; r < end; ++r) {
-      A* d_x = n.d_x + r * C;
-      n.accumulate_d_x ? detail::layer_norm_backward_row<true>(d_x, d_weight, d_bias, n, r)
-                       : detail::layer_norm_backward_row<false>(d_x, d_weight, d_bias, n, r);
-    }
+  detail::norm_backward<2>(cpu, n, {n.d_weight, n.d_bias}, [&](auto* sums, std::int64_t row) {
+    n.accumulate_d_x
+        ? detail::layer_norm_backward_row<true>(n, row, sums, sums + n.hidden_size)
+        : detail::layer_norm_backward_row<false>(n, row, sums, sums + n.hidden_size);
   });
-  const std::int64_t chunks = norm_chunks(n.rows);
-  detail::add_partial_sums(cpu, n.d_weight, n.scratch, chunks, 2 * C, C);
-  if (n.d_bias != nullptr) {
-    detail::add_partial_sums(cpu, n.d_bias, n.scratch + C, chunks, 2 * C, C);
-  }
 }
 
 template <Element A, Element W, Element G>
 void rms_norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n) {
-  using T = compute_t<A>;
-  const std::int64_t C = n.hidden_size;
-  const std::int64_t chunk = norm_chunk_rows(n.rows);
-  parallel_chunks(cpu, n.rows, chunk, [&](std::int64_t begin, std::int64_t end) {
-    T* d_weight = n.scratch + begin / chunk * C;
-    std::fill(d_weight, d_weight + C, T(0));
-    for (std::int64_t r = begin; r < end; ++r) {
-      A* d_x = n.d_x + r * C;
-      n.accumulate_d_x ? detail::rms_norm_backward_row<true>(d_x, d_weight, n, r)
-                       : detail::rms_norm_backward_row<false>(d_x, d_weight, n, r);
-    }
+  detail::norm_backward<1>(cpu, n, {n.d_weight}, [&](auto* sums, std::int64_t row) {
+    n.accumulate_d_x ? detail::rms_norm_backward_row<true>(n, row, sums)
+                     : detail::rms_norm_backward_row<false>(n, row, sums);
   });
-  detail::add_partial_sums(cpu, n.d_weight, n.scratch, norm_chunks(n.rows), C, C);
 }
 
 template <Element A, Element W>
@@ -271,7 +283,7 @@ void rms_norm_heads_backward(const Cpu& cpu, const HeadNormBackward<A, W, G>& n)
       });
     }
   });
-  detail::add_partial_sums(cpu, n.d_weight, n.scratch, norm_chunks(rows), D, D);
+  detail::add_partial_sums(cpu, std::array{n.d_weight}, n.scratch, norm_chunks(rows), D);
 }
 
 }  // namespace FOUNT_CPU_NAMESPACE
