@@ -6,7 +6,9 @@
 #include <fount/optim/clip.hpp>
 #include <fount/optim/sgd.hpp>
 
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -96,6 +98,48 @@ TEMPLATE_TEST_CASE("without master weights steps below the spacing of bfloat16 a
   CHECK(average(nearest.weight) == 1);  // rounded to nearest, nothing ever moves
   // Twenty roundings of spacing 2^-8 below 1: a deviation of at most 2^-9 sqrt(20 / 40000) each.
   CHECK(std::fabs(1 - average(lean.weight) - moved) < 5 * 0x1p-9 * std::sqrt(20.0 / count) + 2e-5);
+}
+
+TEST_CASE("weight and moments of AdamW are each rounded right on average, and hardly together",
+          "[optim][16bit]") {
+  constexpr std::int64_t count = 200'003;
+  State<bf16, bf16, bf16> lean(count, 1);
+  State<float, float, float> exact(1, 1);
+  lean.stochastic = true;
+  lean.gradient.assign(count, bf16(0.3F));
+  exact.gradient.assign(1, value_of(bf16(0.3F)));
+  lean.step(2, optim::AdamW{}, 1, 2e-3);
+  exact.step(1, optim::AdamW{}, 1, 2e-3);
+  // Rounded away from zero or towards it, and the share of either that is right on average.
+  struct Rounding {
+    const std::vector<bf16>& stored;
+    float exact;
+    double away_expected() const {
+      const auto towards = std::bit_cast<std::uint32_t>(exact) & 0xffff0000U;
+      const auto below = static_cast<double>(std::bit_cast<float>(towards));
+      const auto above = static_cast<double>(std::bit_cast<float>(towards + 0x10000U));
+      return (static_cast<double>(exact) - below) / (above - below);
+    }
+    bool away(std::size_t i) const { return std::fabs(value_of(stored[i])) > std::fabs(exact); }
+  };
+  const Rounding all[] = {
+      {lean.weight, exact.weight[0]}, {lean.m, exact.m[0]}, {lean.v, exact.v[0]}};
+  constexpr double deviation = 0.5 / 447;  // of a share, at most: 1 / (2 sqrt(count))
+  const auto share = [&](const Rounding& a, const Rounding& b) {
+    std::int64_t both = 0;
+    for (std::size_t i = 0; i < lean.weight.size(); ++i) both += a.away(i) && b.away(i) ? 1 : 0;
+    return static_cast<double>(both) / static_cast<double>(count);
+  };
+  for (const Rounding& a : all) {
+    CAPTURE(&a - all, a.away_expected());
+    REQUIRE(a.away_expected() > 0.05);
+    REQUIRE(a.away_expected() < 0.95);
+    CHECK(std::fabs(share(a, a) - a.away_expected()) < 5 * deviation);
+    for (const Rounding& b : all) {
+      if (&a == &b) continue;
+      CHECK(std::fabs(share(a, b) - a.away_expected() * b.away_expected()) < 5 * deviation + 1.0 / 256);
+    }
+  }
 }
 
 TEST_CASE("stochastic rounding gives the same bits for any number of threads, other bits each step",

@@ -69,13 +69,12 @@ void adamw_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t las
   const T rest2 = T(1) - f.beta2;
   for (std::int64_t begin = first; begin < last; begin += width) {
     T mean[width], root[width];
-    std::uint32_t words[2 * width];
+    std::uint32_t words[width];
     const std::int64_t size = std::min(last - begin, width);
-    if (s.stochastic) {  // two words for each element: one for the weight, one for both moments
-      random_words<2 * width / 4>(words, s.rounding, static_cast<std::uint64_t>(begin) / 2);
+    if (s.stochastic) {
+      random_words<width / 4>(words, s.rounding, static_cast<std::uint64_t>(begin) / 4);
     }
-    const std::uint32_t* const for_weight = s.stochastic ? words : nullptr;
-    const std::uint32_t* const for_moments = s.stochastic ? words + width : nullptr;
+    const std::uint32_t* const random = s.stochastic ? words : nullptr;
     const G* const gradient = s.gradient + begin;
     M* const m = s.moments[0] + begin;
     M* const v = s.moments[1] + begin;
@@ -88,10 +87,13 @@ void adamw_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t las
       mean[j] = f.beta1 * value_of(m[j]) + rest1 * g;
       root[j] = f.beta2 * value_of(v[j]) + rest2 * g * g;
     }
-    store_rounded(m, mean, size, for_moments, 16);
-    store_rounded(v, root, size, for_moments, 0);
+    // One random word for each element: 16 bits from 16 on for m, from 8 on for v, the lowest for the
+    // weight. They overlap, but the upper eight of a run decide in 255 of 256 cases, and no two
+    // share those.
+    store_rounded(m, mean, size, random, 16);
+    store_rounded(v, root, size, random, 8);
     square_roots(root, size);
-    update_weights(s, begin, size, for_weight, [&](std::int64_t j, T w) {
+    update_weights(s, begin, size, random, [&](std::int64_t j, T w) {
       return f.keep * w - f.step_size * mean[j] / (root[j] * f.root_scale + f.eps);
     });
   }
