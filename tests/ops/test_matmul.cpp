@@ -188,7 +188,7 @@ TEMPLATE_TEST_CASE("matmul gives the same bits for one, two and three threads an
   // The last ones are wider than the packed part of one workspace, and deeper than one block.
   const std::vector<Case> cases = {
       {.m = 33, .n = 33, .k = 33},    {.m = 1, .n = 257, .k = 300}, {.m = 257, .n = 1, .k = 300},
-      {.m = 97, .n = 128, .k = 900},  {.m = 200, .n = 65, .k = 31}, {.m = 13, .n = 1500, .k = 800},
+      {.m = 97, .n = 128, .k = 1100},  {.m = 200, .n = 65, .k = 31}, {.m = 13, .n = 1500, .k = 1100},
       {.m = 70, .n = 70, .k = 3100}};
   for (Case x : cases) {
     for (unsigned flags = 0; flags < 4; ++flags) {
@@ -247,7 +247,7 @@ TEMPLATE_TEST_CASE("the tiles of every instruction set agree with Eigen", "[ops]
   const Cpu cpu(1);
   for (const Count m : {1, 3, 6, 7, 8, 14, 29, 190}) {
     for (const Count n : {1, 8, 17, 33, 70}) {
-      for (const Count k : {1, 16, 37, 800}) {
+      for (const Count k : {1, 16, 37, 1040}) {
         for (unsigned flags = 0; flags < 4; ++flags) {
           const Case x{.m = m, .n = n, .k = k,
                        .a_transposed = (flags & 1U) != 0, .b_transposed = (flags & 2U) != 0,

@@ -85,17 +85,24 @@ std::vector<TC> product(int threads, Count m, Count n, Count k, unsigned flags, 
 struct Extents {
   Count m, n, k;
 };
-// Edges of tiles; deeper than one block of k; larger than one block of wide sums.
-const std::vector<Extents> extents = {{1, 1, 1},    {1, 17, 5},   {7, 1, 33},     {13, 33, 64},
-                                      {97, 65, 31}, {0, 3, 4},    {3, 4, 0},      {31, 33, 769},
-                                      {6, 16, 2000}, {1100, 20, 800}, {10, 1030, 800}};
+/// Edges of tiles; deeper than one block of k; larger than one block of wide sums.
+/// @tparam A, B what the operands are stored in
+template <class A, class B>
+std::vector<Extents> extents() {
+  using Tile = ops::detail::TileFor<A, B>;
+  constexpr Count block = ops::detail::depth_bytes / static_cast<Count>(sizeof(typename Tile::Word)) *
+                          Tile::steps_per_word;
+  return {{1, 1, 1},    {1, 17, 5}, {7, 1, 33}, {13, 33, 64},          {97, 65, 31},
+          {0, 3, 4},    {3, 4, 0},  {31, 33, block + 1}, {6, 16, 2 * block + 49},
+          {1100, 20, block + 31}, {10, 1030, block + 32}};
+}
 
 }  // namespace
 
 TEMPLATE_TEST_CASE("products of 16-bit operands are those of their values, rounded once",
                    "[ops][matmul][16bit]", bf16, fp16) {
   using S = TestType;
-  for (const auto [m, n, k] : extents) {
+  for (const auto [m, n, k] : extents<S, S>()) {
     for (unsigned flags = 0; flags < 8; ++flags) {
       INFO(m << " x " << n << " x " << k << ", flags " << flags);
       const Floats of_floats = product<float, float, float, S>(2, m, n, k, flags, false);
@@ -121,7 +128,7 @@ TEMPLATE_TEST_CASE("products of 16-bit operands are those of their values, round
 TEST_CASE("a float operand beside one in bf16 counts as rounded where pairs are multiplied, and as it "
           "is elsewhere", "[ops][matmul][16bit]") {
   const Cpu cpu(2);
-  for (const auto [m, n, k] : extents) {
+  for (const auto [m, n, k] : extents<float, bf16>()) {
     for (const bool transposed : {false, true}) {
       INFO(m << " x " << n << " x " << k << ", " << transposed);
       Floats a = random_vector<float>(m * k, 1);
@@ -154,7 +161,7 @@ TEST_CASE("a float operand beside one in bf16 counts as rounded where pairs are 
 TEST_CASE("infinities and NaN of bf16 operands reach exactly the sums they belong to",
           "[ops][matmul][16bit]") {
   const Cpu cpu(1);
-  for (const Count k : {1, 2, 31, 1600}) {
+  for (const Count k : {1, 2, 31, 2304}) {
     constexpr Count m = 17, n = 37;
     Floats a(static_cast<std::size_t>(m * k), 1.0F);
     a[static_cast<std::size_t>(3 * k + k - 1)] = std::numeric_limits<float>::infinity();
