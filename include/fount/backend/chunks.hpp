@@ -42,8 +42,8 @@ void parallel_chunks(const Cpu& cpu, std::int64_t count, std::int64_t chunk, Bod
 template <Real T>
 inline constexpr int num_lanes = 128 / static_cast<int>(sizeof(T));
 
-/// N sums of the N numbers in terms(i), an array, for i in [0, count): lane i mod num_lanes takes
-/// them, then lanes are added in pairs. `terms` is inlined; keep it to a few operations, or the
+/// For each of the N numbers in the array terms(i), its sum over i in [0, count): lane i mod num_lanes
+/// takes it, then lanes are added in pairs. `terms` is inlined; keep it to a few operations, or the
 /// compiler gives up on vectors.
 template <Real T, std::size_t N, class Terms>
 [[gnu::always_inline]] inline std::array<T, N> lane_sums(std::int64_t count, Terms terms) {

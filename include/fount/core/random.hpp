@@ -80,12 +80,13 @@ namespace philox {
 
 typedef std::uint64_t Lanes __attribute__((vector_size(64)));
 
-/// 8 * Sets blocks side by side. A word is the lower half of a lane, the upper half is anything: the
-/// multiplication does not look at it. Each round waits for the one before, so two sets take less
+/// 8 * Sets blocks side by side. A word is the lower half of a lane, the upper half is anything:
+/// the multiplication does not look at it. Each round waits for the one before, so two sets take less
 /// than twice as long as one.
 template <int Sets>
-[[gnu::always_inline]] inline void eight_blocks(std::uint32_t* words, const RandomStream& stream,
-                                                std::uint64_t first) {
+[[gnu::always_inline]] inline void blocks_of_eight(std::uint32_t* words,
+                                                   const RandomStream& stream,
+                                                   std::uint64_t first) {
   const auto multiply = [](const Lanes& a, std::uint32_t b) {
     constexpr __mmask8 all = 0xff;  // the unmasked form warns of an uninitialised value in g++ 12
     return reinterpret_cast<Lanes>(_mm512_maskz_mul_epu32(
@@ -94,7 +95,8 @@ template <int Sets>
   Lanes counter[Sets][4];
 #pragma GCC unroll 2
   for (int set = 0; set < Sets; ++set) {
-    const Lanes index = first + static_cast<std::uint64_t>(8 * set) + Lanes{0, 1, 2, 3, 4, 5, 6, 7};
+    const Lanes index =
+        first + static_cast<std::uint64_t>(8 * set) + Lanes{0, 1, 2, 3, 4, 5, 6, 7};
     counter[set][0] = index;
     counter[set][1] = index >> 32U;
     counter[set][2] = Lanes{} + stream.step;
@@ -127,19 +129,19 @@ template <int Sets>
 }  // namespace philox
 #endif
 
-/// The words of blocks first .. first + Blocks - 1, four each. The stream is a copy, so that no store
-/// can change it and the loop vectorises; with AVX-512 eight or sixteen blocks go side by side all the
-/// same, at 0.52 or 0.43 ns a word where g++ 12 reaches 1.2 (Zen 4, 2026-11-29).
+/// The words of blocks first .. first + Blocks - 1, four each. The stream is a copy, so that no
+/// store can change it and the loop vectorises; with AVX-512 eight or sixteen blocks go side by side
+/// all the same, at 0.52 or 0.43 ns a word where g++ 12 reaches 1.2 (Zen 4, 2026-11-29).
 template <int Blocks>
 inline void random_words(std::uint32_t* __restrict words, const RandomStream stream,
                          std::uint64_t first) {
   std::uint32_t block = 0;
 #if defined(__AVX512F__) && !defined(__CUDACC__)
   for (; block + 16 <= Blocks; block += 16) {
-    philox::eight_blocks<2>(words + 4 * block, stream, first + block);
+    philox::blocks_of_eight<2>(words + 4 * block, stream, first + block);
   }
   for (; block + 8 <= Blocks; block += 8) {
-    philox::eight_blocks<1>(words + 4 * block, stream, first + block);
+    philox::blocks_of_eight<1>(words + 4 * block, stream, first + block);
   }
 #endif
   for (; block < Blocks; ++block) {

@@ -87,8 +87,8 @@ void adamw_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t las
       mean[j] = f.beta1 * value_of(m[j]) + rest1 * g;
       root[j] = f.beta2 * value_of(v[j]) + rest2 * g * g;
     }
-    // One random word for each element: 16 bits from 16 on for m, from 8 on for v, the lowest for the
-    // weight. They overlap, but the upper eight of a run decide in 255 of 256 cases, and no two
+    // One random word for each element: 16 bits from 16 on for m, from 8 on for v, the lowest for
+    // the weight. They overlap, but the upper eight of a run decide in 255 of 256 cases, and no two
     // share those.
     store_rounded(m, mean, size, random, 16);
     store_rounded(v, root, size, random, 8);

@@ -44,8 +44,8 @@ struct UpdateScalars {
 
 namespace detail {
 
-/// Rounds a block of results to what they are stored in: to nearest, or stochastically with the upper
-/// or lower half of one random word for each.
+/// Rounds a block of results to what they are stored in: to nearest, or stochastically with 16
+/// bits of one random word for each, from bit `shift` on.
 template <Element S>
 [[gnu::always_inline]] inline void store_rounded(S* to, const compute_t<S>* values,
                                                  std::int64_t count, const std::uint32_t* words,

@@ -168,8 +168,9 @@ void rms_norm_backward_row(const NormBackward<A, W, G>& n, std::int64_t row,
   });
 }
 
-/// d_parameter[i] += partial sums of column i, in the order of the chunks, rounded once. For several
-/// parameters of `size` elements, whose partial sums lie one behind the other; null stands for none.
+/// d_parameter[i] += partial sums of column i, in the order of the chunks, rounded once. For
+/// several parameters of `size` elements, whose partial sums lie one behind the other; null stands
+/// for none.
 template <Element G, Real T, std::size_t N>
 void add_partial_sums(const Cpu& cpu, const std::array<G*, N>& d_parameters, const T* partial,
                       std::int64_t num_partials, std::int64_t size) {
