@@ -92,7 +92,8 @@ void rms_norm_row(const NormForward<A, W>& n, std::int64_t row) {
 template <bool Accumulate, Element A, Element W, Element G, class Gradient>
 [[gnu::always_inline]] inline void write_gradient_row(const NormBackward<A, W, G>& n,
                                                       std::int64_t row, Gradient gradient) {
-  constexpr std::int64_t columns = 64;
+  // An int: of a long, nvcc's front end makes `signed long((64))`, which is no argument of a template.
+  constexpr int columns = 64;
   const std::int64_t C = n.hidden_size;
   const auto write_block = [&](std::int64_t begin, auto count) {  // a constant but for the last
     A* __restrict d_x = n.d_x + row * C + begin;
@@ -114,7 +115,7 @@ template <bool Accumulate, Element A, Element W, Element G, class Gradient>
   };
   std::int64_t begin = 0;
   for (; C - begin >= columns; begin += columns) {
-    write_block(begin, std::integral_constant<std::int64_t, columns>{});
+    write_block(begin, std::integral_constant<int, columns>{});
   }
   if (begin < C) write_block(begin, C - begin);
 }
