@@ -88,7 +88,8 @@ void rms_norm_row(const NormForward<A, W>& n, std::int64_t row) {
 }
 
 /// d_x[i] = [d_x[i] +] gradient(i) along a row; `gradient` may add to other rows as it goes. In
-/// 16 bits the row after this one is asked for meanwhile: the arithmetic hides it.
+/// 16 bits the row after this one is asked for meanwhile: the arithmetic hides it. Not through
+/// store_each, with which a row of LayerNorm took a sixth longer (Zen 4, g++ 12).
 template <bool Accumulate, Element A, Element W, Element G, class Gradient>
 [[gnu::always_inline]] inline void write_gradient_row(const NormBackward<A, W, G>& n,
                                                       std::int64_t row, Gradient gradient) {
