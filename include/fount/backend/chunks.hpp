@@ -38,6 +38,16 @@ void parallel_chunks(const Cpu& cpu, std::int64_t count, std::int64_t chunk, Bod
   });
 }
 
+/// body(i, size) for consecutive blocks of [begin, end). `size` is the constant Size in all but the
+/// last: short loops of constant length become straight code. (An int: of a long, nvcc's front end
+/// makes `signed long((64))`, which is no argument of a template.)
+template <int Size, class Body>
+[[gnu::always_inline]] inline void for_each_block(std::int64_t begin, std::int64_t end, Body body) {
+  std::int64_t i = begin;
+  for (; end - i >= Size; i += Size) body(i, std::integral_constant<int, Size>{});
+  if (i < end) body(i, end - i);
+}
+
 /// Running sums kept side by side: four AVX2 registers, two of AVX-512.
 template <Real T>
 inline constexpr int num_lanes = 128 / static_cast<int>(sizeof(T));
@@ -80,15 +90,12 @@ template <Real T, class Term>
 template <Element T, class Value>
 [[gnu::always_inline]] inline void store_each(T* out, std::int64_t begin, std::int64_t end,
                                               Value value) {
-  constexpr std::int64_t size = 64;
-  const auto store_block = [&](std::int64_t i, auto count) {  // a constant but for the last block
+  constexpr int size = 64;
+  for_each_block<size>(begin, end, [&](std::int64_t i, auto count) {
     compute_t<T> block[size];
     for (std::int64_t j = 0; j < count; ++j) block[j] = value(i + j);
     round_each(out + i, block, count);
-  };
-  std::int64_t i = begin;
-  for (; end - i >= size; i += size) store_block(i, std::integral_constant<std::int64_t, size>{});
-  if (i < end) store_block(i, end - i);
+  });
 }
 
 /// Largest of x[0..count), or `start` if none is larger; NaN never is.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include <fount/core/macros.hpp>
 
@@ -17,18 +18,26 @@ inline namespace FOUNT_CPU_NAMESPACE {
 
 /// x[i] = sqrt(x[i]), correctly rounded; NaN for a negative x[i].
 inline void square_roots(float* x, std::int64_t count) {
-  std::int64_t i = 0;
 #if defined(__AVX512F__)
+  constexpr std::int64_t lanes = 16;
   constexpr __mmask16 all = 0xffff;  // the unmasked form warns of an uninitialised value in g++ 12
-  for (; i + 16 <= count; i += 16) {
+  for (std::int64_t i = 0; i + lanes <= count; i += lanes) {
     _mm512_storeu_ps(x + i, _mm512_maskz_sqrt_ps(all, _mm512_loadu_ps(x + i)));
   }
 #elif defined(__AVX__)
-  for (; i + 8 <= count; i += 8) _mm256_storeu_ps(x + i, _mm256_sqrt_ps(_mm256_loadu_ps(x + i)));
+  constexpr std::int64_t lanes = 8;
+  for (std::int64_t i = 0; i + lanes <= count; i += lanes) {
+    _mm256_storeu_ps(x + i, _mm256_sqrt_ps(_mm256_loadu_ps(x + i)));
+  }
 #elif defined(__SSE2__)
-  for (; i + 4 <= count; i += 4) _mm_storeu_ps(x + i, _mm_sqrt_ps(_mm_loadu_ps(x + i)));
+  constexpr std::int64_t lanes = 4;
+  for (std::int64_t i = 0; i + lanes <= count; i += lanes) {
+    _mm_storeu_ps(x + i, _mm_sqrt_ps(_mm_loadu_ps(x + i)));
+  }
+#else
+  constexpr std::int64_t lanes = std::numeric_limits<std::int64_t>::max();  // no registers: one by one
 #endif
-  for (; i < count; ++i) x[i] = std::sqrt(x[i]);
+  for (std::int64_t i = count / lanes * lanes; i < count; ++i) x[i] = std::sqrt(x[i]);
 }
 
 inline void square_roots(double* x, std::int64_t count) {

@@ -64,17 +64,13 @@ template <Element W, Element G, Element M>
 void adamw_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last,
                  const AdamWFactors<compute_t<W>> f) {
   using T = compute_t<W>;
-  constexpr std::int64_t width = update_width;
+  constexpr int width = update_width;
   const T rest1 = T(1) - f.beta1;
   const T rest2 = T(1) - f.beta2;
-  for (std::int64_t begin = first; begin < last; begin += width) {
+  RoundingWords words;
+  for_each_block<width>(first, last, [&](std::int64_t begin, auto size) {
     T mean[width], root[width];
-    std::uint32_t words[width];
-    const std::int64_t size = std::min(last - begin, width);
-    if (s.stochastic) {
-      random_words<width / 4>(words, s.rounding, static_cast<std::uint64_t>(begin) / 4);
-    }
-    const std::uint32_t* const random = s.stochastic ? words : nullptr;
+    const std::uint32_t* const random = words.at(s, begin);
     const G* const gradient = s.gradient + begin;
     M* const m = s.moments[0] + begin;
     M* const v = s.moments[1] + begin;
@@ -87,16 +83,18 @@ void adamw_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t las
       mean[j] = f.beta1 * value_of(m[j]) + rest1 * g;
       root[j] = f.beta2 * value_of(v[j]) + rest2 * g * g;
     }
-    // One random word for each element: 16 bits from 16 on for m, from 8 on for v, the lowest for
-    // the weight. They overlap, but the upper eight of a run decide in 255 of 256 cases, and no two
-    // share those.
+    // One random word for two elements, 16 bits of it for each result of either: from bit 16 on for m,
+    // from 8 on for v, from 0 on for the weight, and of the other element the 16 bits that these
+    // leave. An element's three overlap, but the upper eight of a run decide in 255 of 256 cases, and
+    // no two share those. The weight of one element and m of the other are rounded by the same bits:
+    // they meet in no formula.
     store_rounded(m, mean, size, random, 16);
     store_rounded(v, root, size, random, 8);
     square_roots(root, size);
     update_weights(s, begin, size, random, [&](std::int64_t j, T w) {
       return f.keep * w - f.step_size * mean[j] / (root[j] * f.root_scale + f.eps);
     });
-  }
+  });
 }
 
 }  // namespace detail

@@ -42,21 +42,17 @@ template <Element W, Element G, Element M>
 void sgd_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last, const Sgd& rule,
                const UpdateScalars& scalars) {
   using T = compute_t<W>;
-  constexpr std::int64_t width = update_width;
+  constexpr int width = update_width;
   const T momentum = static_cast<T>(rule.momentum);
   const T scale = static_cast<T>(scalars.gradient_scale);
   const T keep = static_cast<T>(1 - scalars.lr * scalars.weight_decay);
   const T lr = static_cast<T>(scalars.lr);
   const T of_gradient = rule.nesterov ? lr : T(0);
   const T of_velocity = rule.nesterov ? lr * momentum : lr;
-  for (std::int64_t begin = first; begin < last; begin += width) {
+  RoundingWords words;
+  for_each_block<width>(first, last, [&](std::int64_t begin, auto size) {
     T scaled[width], velocity[width];
-    std::uint32_t words[width];
-    const std::int64_t size = std::min(last - begin, width);
-    if (s.stochastic) {
-      random_words<width / 4>(words, s.rounding, static_cast<std::uint64_t>(begin) / 4);
-    }
-    const std::uint32_t* const random = s.stochastic ? words : nullptr;
+    const std::uint32_t* const random = words.at(s, begin);
     const G* const gradient = s.gradient + begin;
     M* const moment = s.moments[0] + begin;
     fetch_ahead(gradient);
@@ -70,7 +66,7 @@ void sgd_chunk(const Segment<W, G, M>& s, std::int64_t first, std::int64_t last,
       return keep * w - (of_gradient * scaled[j] + of_velocity * velocity[j]);
     });
     store_rounded(moment, velocity, size, random, 16);
-  }
+  });
 }
 
 }  // namespace detail

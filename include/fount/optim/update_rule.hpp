@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <fount/backend/chunks.hpp>
 #include <fount/backend/cpu.hpp>
 #include <fount/backend/prefetch.hpp>
 #include <fount/backend/rounding.hpp>
@@ -30,7 +31,7 @@ struct Segment {
   T* master = nullptr;      // (count) the weights that are updated, of which `weight` is then a
                             // rounded copy; null: `weight` itself is
   bool stochastic = false;  // weights and moments in bfloat16 are rounded stochastically
-  RandomStream rounding = {};  // by the words of this stream; its first words go to element 0
+  RandomStream rounding = {};  // by the words of this stream, from element 0 on, half a word each
 };
 
 /// What changes from step to step. Weight decay is decoupled from the gradient: the weight shrinks
@@ -44,26 +45,45 @@ struct UpdateScalars {
 
 namespace detail {
 
-/// Rounds a block of results to what they are stored in: to nearest, or stochastically with 16
-/// bits of one random word for each, from bit `shift` on.
+/// Elements that a rule updates at a time, on the stack: few, so that the processor looks beyond the
+/// roots and quotients of one block into the loads of the next.
+inline constexpr int update_width = 64;
+/// Words for the rounding of one block after the other. They are made for two blocks at a time:
+/// sixteen blocks of Philox side by side cost the least.
+class RoundingWords {
+ public:
+  /// Words for the block at `begin`, every second of which is asked for after the one before; null if
+  /// the segment is rounded to nearest.
+  template <Element W, Element G, Element M>
+  [[gnu::always_inline]] const std::uint32_t* at(const Segment<W, G, M>& s, std::int64_t begin) {
+    constexpr std::int64_t two_blocks = 2 * update_width;
+    static_assert(elementwise_chunk % two_blocks == 0, "a chunk must begin where words are made");
+    if (!s.stochastic) return nullptr;
+    const std::int64_t place = begin % two_blocks;
+    if (place == 0) {
+      const std::int64_t philox_block = rounding_words(begin) / 4;
+      random_words<rounding_words(two_blocks) / 4>(words_, s.rounding,
+                                                   static_cast<std::uint64_t>(philox_block));
+    }
+    return words_ + rounding_words(place);
+  }
+
+ private:
+  std::uint32_t words_[rounding_words(2 * update_width)];
+};
+
+/// Rounds a block of results to what they are stored in: to nearest, or where there are random words
+/// stochastically, by 16 bits of them from bit `rotation` on.
 template <Element S>
 [[gnu::always_inline]] inline void store_rounded(S* to, const compute_t<S>* values,
                                                  std::int64_t count, const std::uint32_t* words,
-                                                 unsigned shift) {
+                                                 unsigned rotation) {
   if constexpr (std::is_same_v<S, bf16>) {
-    if (words != nullptr) {
-      for (std::int64_t j = 0; j < count; ++j) {
-        to[j] = round_stochastically(values[j], words[j] >> shift);
-      }
-      return;
-    }
+    if (words != nullptr) return round_each_stochastically(to, values, count, words, rotation);
   }
   round_each(to, values, count);
 }
 
-/// Elements that a rule updates at a time, on the stack: few, so that the processor looks beyond the
-/// roots and quotients of one block into the loads of the next.
-inline constexpr std::int64_t update_width = 64;
 /// How far ahead of a block its memory is asked for. The processor's own prefetching loses track of
 /// four or five arrays that are read and written side by side (AMD Zen 5: 0.71 of a plain stream loop
 /// without, 0.96 with it).
@@ -88,7 +108,7 @@ template <Element W, Element G, Element M>
 
 /// Replaces `count` weights from `begin` on, w by updated(j, w) for the j-th: the master weights where
 /// there are some, of which the weights are then a rounded copy.
-/// @param words for stochastic rounding, lower halves; or null
+/// @param words for stochastic rounding, or null
 template <Element W, Element G, Element M, class Updated>
 [[gnu::always_inline]] inline void update_weights(const Segment<W, G, M>& s, std::int64_t begin,
                                                   std::int64_t count, const std::uint32_t* words,

@@ -93,10 +93,9 @@ void rms_norm_row(const NormForward<A, W>& n, std::int64_t row) {
 template <bool Accumulate, Element A, Element W, Element G, class Gradient>
 [[gnu::always_inline]] inline void write_gradient_row(const NormBackward<A, W, G>& n,
                                                       std::int64_t row, Gradient gradient) {
-  // An int: of a long, nvcc's front end makes `signed long((64))`, which is no argument of a template.
   constexpr int columns = 64;
   const std::int64_t C = n.hidden_size;
-  const auto write_block = [&](std::int64_t begin, auto count) {  // a constant but for the last
+  for_each_block<columns>(0, C, [&](std::int64_t begin, auto count) {
     A* __restrict d_x = n.d_x + row * C + begin;
     const auto value = [&](std::int64_t j) {
       const compute_t<A> d = gradient(begin + j);
@@ -113,12 +112,7 @@ template <bool Accumulate, Element A, Element W, Element G, class Gradient>
       for (std::int64_t j = 0; j < count; ++j) block[j] = value(j);
       round_each(d_x, block, count);
     }
-  };
-  std::int64_t begin = 0;
-  for (; C - begin >= columns; begin += columns) {
-    write_block(begin, std::integral_constant<int, columns>{});
-  }
-  if (begin < C) write_block(begin, C - begin);
+  });
 }
 
 /// With y = d_out * weight and h = (x - mean) * rstd, d_x = rstd * (y - avg(y) - h * avg(y * h)).
