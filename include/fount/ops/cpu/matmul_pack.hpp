@@ -12,6 +12,7 @@
 
 #include <fount/backend/chunks.hpp>
 #include <fount/backend/prefetch.hpp>
+#include <fount/backend/streaming.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/ops/cpu/shuffle.hpp>
@@ -61,9 +62,23 @@ constexpr int steps_present(std::int64_t depth, std::int64_t word) {
   return static_cast<int>(std::min(steps, depth - word * steps));
 }
 
+/// How packed words are written: into the caches, for this thread, or past them, for all.
+enum class Store : std::uint8_t { cached, streamed };
+
+/// Writes a vector of words; past the caches only where every vector of the strip is aligned.
+template <class Tile, int Width, Store How>
+[[gnu::always_inline]] inline void store_words(typename Tile::Word* to,
+                                               const typename Tile::Vector& words) {
+  if constexpr (How == Store::streamed && Width % Tile::lanes == 0) {
+    stream_vector(to, words);
+  } else {
+    std::memcpy(to, &words, sizeof words);
+  }
+}
+
 /// For lines that are consecutive along k. Stores whole vectors in ascending order, so that what
 /// one step writes beyond `Width` the next puts right: up to one vector beyond the strip is lost.
-template <class Tile, int Width, Element S>
+template <class Tile, int Width, Store How, Element S>
 void pack_transposed(typename Tile::Word* strip, const StripSource<S>& from) {
   constexpr int lanes = Tile::lanes;
   constexpr int steps = Tile::steps_per_word;
@@ -87,7 +102,7 @@ void pack_transposed(typename Tile::Word* strip, const StripSource<S>& from) {
     for (int i = 0; i < lanes; ++i) {
 #pragma GCC unroll 4
       for (int s = 0; s < squares; ++s) {
-        std::memcpy(strip + (k + i) * Width + s * lanes, &square[s][i], sizeof square[s][i]);
+        store_words<Tile, Width, How>(strip + (k + i) * Width + s * lanes, square[s][i]);
       }
     }
   }
@@ -100,11 +115,11 @@ void pack_transposed(typename Tile::Word* strip, const StripSource<S>& from) {
 }
 
 /// Packs one strip; `Width` is that of the kernel which reads it.
-template <class Tile, int Width, Element S>
+template <class Tile, int Width, Store How, Element S>
 void pack_strip(typename Tile::Word* strip, const StripSource<S>& from) {
   using Word = typename Tile::Word;
   constexpr std::int64_t steps = Tile::steps_per_word;
-  if (from.depth_stride == 1) return pack_transposed<Tile, Width>(strip, from);
+  if (from.depth_stride == 1) return pack_transposed<Tile, Width, How>(strip, from);
   for (std::int64_t k = 0; k * steps < from.depth; ++k) {
     const S* source = from.data + k * steps * from.depth_stride;
     const int present = steps_present<Tile>(from.depth, k);
@@ -120,7 +135,7 @@ void pack_strip(typename Tile::Word* strip, const StripSource<S>& from) {
 /// one word of k at a time: reads then run along the lines, which is how memory likes it. The rows
 /// are short, so what comes a few words later is asked for, too, which may lie beyond the operand:
 /// the processor's own prefetching begins anew with every row.
-template <class Tile, int Width, Element S>
+template <class Tile, int Width, Store How, Element S>
 void pack_rows(typename Tile::Word* strips, std::int64_t strip_stride, const StripSource<S>& from,
                std::int64_t count) {
   constexpr std::int64_t steps = Tile::steps_per_word;
@@ -139,7 +154,17 @@ void pack_rows(typename Tile::Word* strips, std::int64_t strip_stride, const Str
         prefetch<Width * sizeof(S)>(ahead);
         ahead += static_cast<std::uintptr_t>(row_bytes);
       }
-      Tile::template copy_words<Width>(words, source, from.depth_stride, present);
+      if constexpr (How == Store::streamed) {
+        typename Tile::Vector vectors[Width / Tile::lanes];
+        typename Tile::Word copied[Width];
+        Tile::template copy_words<Width>(copied, source, from.depth_stride, present);
+        std::memcpy(vectors, copied, sizeof vectors);
+        for (int v = 0; v < Width / Tile::lanes; ++v) {
+          store_words<Tile, Width, How>(words + v * Tile::lanes, vectors[v]);
+        }
+      } else {
+        Tile::template copy_words<Width>(words, source, from.depth_stride, present);
+      }
     }
   }
 }
@@ -147,22 +172,23 @@ void pack_rows(typename Tile::Word* strips, std::int64_t strip_stride, const Str
 /// Packs the neighbouring strips of `words` words that cover `lines` lines. All are Width wide but
 /// the last, which is HalfWidth wide where that is enough. What is packed may be a part of the
 /// strips, from `first_word` on; `from` is that part, and `from.lines` is not used.
-template <class Tile, int Width, int HalfWidth, Element S>
+/// @param strips aligned to a vector where they are streamed
+template <class Tile, int Width, int HalfWidth, Store How, Element S>
 void pack_strips(typename Tile::Word* strips, std::int64_t words, StripSource<S> from,
                  std::int64_t lines, std::int64_t first_word = 0) {
   std::int64_t done = 0;
   if (from.line_stride == 1 && from.depth_stride != 1) {
     done = lines / Width;
-    pack_rows<Tile, Width>(strips + first_word * Width, words * Width, from, done);
+    pack_rows<Tile, Width, How>(strips + first_word * Width, words * Width, from, done);
     from.data += done * Width;
   }
   for (; done * Width < lines; ++done, from.data += Width * from.line_stride) {
     auto* strip = strips + done * words * Width;
     from.lines = static_cast<int>(std::min<std::int64_t>(Width, lines - done * Width));
     if (from.lines > HalfWidth) {
-      pack_strip<Tile, Width>(strip + first_word * Width, from);
+      pack_strip<Tile, Width, How>(strip + first_word * Width, from);
     } else {
-      pack_strip<Tile, HalfWidth>(strip + first_word * HalfWidth, from);
+      pack_strip<Tile, HalfWidth, How>(strip + first_word * HalfWidth, from);
     }
   }
 }

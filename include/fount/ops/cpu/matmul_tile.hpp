@@ -88,6 +88,10 @@ struct TileTask {
   bool accumulate = false;
   int rows = 0, columns = 0;
   Ahead ahead = {};
+  /// This tile's share of the strip of B that comes next, fetched into the second-level cache, too:
+  /// `next_b_step` bytes for each word along k.
+  std::uintptr_t next_b = 0;
+  std::int64_t next_b_step = 0;
 };
 
 /// Writes the part of a tile of sums that lies inside C.
@@ -130,6 +134,7 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   const Word* a = task.a;
   const Word* b = task.b;
   std::uintptr_t ahead = task.ahead.address;
+  std::uintptr_t next_b = task.next_b;
   const std::int64_t row_steps = task.ahead.row_steps > 0 ? task.ahead.row_steps : task.depth;
   for (std::int64_t k = 0; k < task.depth;) {
     const std::int64_t end = std::min(task.depth, k + row_steps);
@@ -138,6 +143,10 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
     for (; k < end; ++k, a += Rows, b += width, next += Ahead::bytes_per_step) {
       Vector b_vectors[Vectors];
       __builtin_prefetch(reinterpret_cast<const void*>(next), 0, 2);
+      if constexpr (!InPlace) {  // pointers to the rows of A leave it no register
+        __builtin_prefetch(reinterpret_cast<const void*>(next_b), 0, 2);
+        next_b += static_cast<std::uintptr_t>(task.next_b_step);
+      }
 #pragma GCC unroll 2
       for (int j = 0; j < Vectors; ++j) {
         __builtin_prefetch(b + words_ahead * width + j * Tile::lanes);
