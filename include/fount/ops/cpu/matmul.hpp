@@ -44,9 +44,10 @@ inline constexpr std::int64_t task_target = 24;
 /// of the others are packed meanwhile. Not asked for where B is the smaller operand, because where A is
 /// too large to be kept each stage packs it anew.
 inline constexpr std::int64_t stage_target = 3;
-/// Strips of up to this many bytes are read from the caches that they were written in; more are written
-/// past them (AMD EPYC, Zen 4, two threads on two chiplets: packing took 8 % of a product, now 2.5).
 inline constexpr Bytes small_b_bytes = MiB(1);
+/// Strips of up to this many bytes are read from the caches that they were written in; more are written
+/// past them (AMD EPYC, Zen 4, two threads on two chiplets: packing B took 8 % of a product, now 2.5).
+inline constexpr Bytes cached_b_bytes = KiB(128);
 /// Stages whose strips exist at a time: one that is read, one that is made, and one between them, so
 /// that nobody waits for the slowest thread.
 inline constexpr std::int64_t stage_slots = 3;
@@ -188,9 +189,9 @@ class BlockedMatmul {
 
     const Bytes strip_bytes = strip_words_ * static_cast<Bytes>(sizeof(Word));
     std::int64_t groups = 1;
-    const bool large_b = all_strips_ * depth_blocks * strip_bytes > small_b_bytes;
-    streams_b_ = large_b && crew_.count > 1;
-    if (p_.n > p_.m && large_b) {
+    const Bytes b_bytes = all_strips_ * depth_blocks * strip_bytes;
+    streams_b_ = crew_.count > 1 && b_bytes > cached_b_bytes;
+    if (p_.n > p_.m && b_bytes > small_b_bytes) {
       groups = std::min(num_chunks(stage_target, depth_blocks), all_strips_ / 8);
     }
     strips_per_thread_ = strips_bytes / strip_bytes / stage_slots;
