@@ -140,6 +140,8 @@ void pack_rows(typename Tile::Word* strips, std::int64_t strip_stride, const Str
                std::int64_t count) {
   constexpr std::int64_t steps = Tile::steps_per_word;
   constexpr std::int64_t words_ahead = 4;
+  // Lines of which a half is streamed, then a half of many others, go to memory twice.
+  constexpr bool whole_lines = Width * sizeof(typename Tile::Word) % 64 == 0;
   const std::int64_t depth = num_chunks(from.depth, steps);
   const std::int64_t row_bytes = from.depth_stride * static_cast<std::int64_t>(sizeof(S));
   for (std::int64_t k = 0; k < depth; ++k) {
@@ -154,13 +156,13 @@ void pack_rows(typename Tile::Word* strips, std::int64_t strip_stride, const Str
         prefetch<Width * sizeof(S)>(ahead);
         ahead += static_cast<std::uintptr_t>(row_bytes);
       }
-      if constexpr (How == Store::streamed) {
-        typename Tile::Vector vectors[Width / Tile::lanes];
+      if constexpr (How == Store::streamed && whole_lines) {
         typename Tile::Word copied[Width];
         Tile::template copy_words<Width>(copied, source, from.depth_stride, present);
-        std::memcpy(vectors, copied, sizeof vectors);
-        for (int v = 0; v < Width / Tile::lanes; ++v) {
-          store_words<Tile, Width, How>(words + v * Tile::lanes, vectors[v]);
+        for (int i = 0; i < Width; i += Tile::lanes) {
+          typename Tile::Vector vector;
+          std::memcpy(&vector, copied + i, sizeof vector);
+          stream_vector(words + i, vector);
         }
       } else {
         Tile::template copy_words<Width>(words, source, from.depth_stride, present);
