@@ -3,7 +3,6 @@
 // AdamW: Adam (Kingma & Ba 2015, https://arxiv.org/abs/1412.6980) with the weight decay decoupled
 // from the gradient (Loshchilov & Hutter 2019, https://arxiv.org/abs/1711.05101). Only the rule.
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 

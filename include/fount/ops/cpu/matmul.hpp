@@ -46,7 +46,8 @@ inline constexpr std::int64_t task_target = 24;
 inline constexpr std::int64_t stage_target = 3;
 inline constexpr Bytes small_b_bytes = MiB(1);
 /// Strips of up to this many bytes are read from the caches that they were written in; more are written
-/// past them (AMD EPYC, Zen 4, two threads on two chiplets: packing B took 8 % of a product, now 2.5).
+/// past them (AMD EPYC, Zen 4, two threads on two chiplets: packing B had taken 8 % of a product, and
+/// streamed it takes 4 to 6 % less).
 inline constexpr Bytes cached_b_bytes = KiB(128);
 /// Stages whose strips exist at a time: one that is read, one that is made, and one between them, so
 /// that nobody waits for the slowest thread.
