@@ -90,7 +90,7 @@ struct Extents {
 template <class A, class B>
 std::vector<Extents> extents() {
   using Tile = ops::detail::TileFor<A, B>;
-  constexpr Count block = ops::detail::depth_bytes / static_cast<Count>(sizeof(typename Tile::Word)) *
+  constexpr Count block = Tile::most_words *
                           Tile::steps_per_word;
   return {{1, 1, 1},    {1, 17, 5}, {7, 1, 33}, {13, 33, 64},          {97, 65, 31},
           {0, 3, 4},    {3, 4, 0},  {31, 33, block + 1}, {6, 16, 2 * block + 49},

@@ -50,6 +50,9 @@ FOUNT_COMPILED_FOR_ANY_PROCESSOR inline const char* missing_instruction_set() {
 #if defined(__AVX512BF16__)
   if (!__builtin_cpu_supports("avx512bf16")) return "AVX-512 BF16";
 #endif
+#if FOUNT_HAS_BF16_BLOCKS
+  if (!__builtin_cpu_supports("amx-tile") || !__builtin_cpu_supports("amx-bf16")) return "AMX";
+#endif
 #endif
   return nullptr;
 }

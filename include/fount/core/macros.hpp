@@ -17,6 +17,13 @@
 #define FOUNT_HAS_BF16_PRODUCTS 0
 #endif
 
+/// Whether it also multiplies whole blocks of bf16 in tile registers (AMX).
+#if FOUNT_HAS_BF16_PRODUCTS && defined(__AMX_TILE__) && defined(__AMX_BF16__)
+#define FOUNT_HAS_BF16_BLOCKS 1
+#else
+#define FOUNT_HAS_BF16_BLOCKS 0
+#endif
+
 /// One inline namespace per instruction set, so that objects compiled for different ones can be
 /// linked into one program. In it stands what computes: formulas, ops, layers, models, optimizers,
 /// plans. Outside stands what describes, holds or reports and is the same in every set:
@@ -29,7 +36,9 @@
 /// processor may meet an instruction that it lacks. Objects that differ within a set (AVX2 for
 /// Haswell and for Zen 3) share all bodies: there, too, the lower one comes first.
 /// tests/instruction_sets does it.
-#if FOUNT_HAS_BF16_PRODUCTS
+#if FOUNT_HAS_BF16_BLOCKS
+#define FOUNT_CPU_NAMESPACE amx_bf16
+#elif FOUNT_HAS_BF16_PRODUCTS
 #define FOUNT_CPU_NAMESPACE avx512_bf16
 #elif defined(__AVX512F__)
 #define FOUNT_CPU_NAMESPACE avx512

@@ -180,7 +180,9 @@ inline namespace FOUNT_CPU_NAMESPACE {
 
 /// The instruction set that the including file is compiled for.
 constexpr std::string_view compiled_instruction_set() {
-#if defined(__AVX512BF16__)
+#if FOUNT_HAS_BF16_BLOCKS
+  return "AMX with BF16, AVX-512";
+#elif defined(__AVX512BF16__)
   return "AVX-512 with BF16";
 #elif defined(__AVX512F__)
   return "AVX-512";

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include <fount/backend/cpu.hpp>
 #include <fount/backend/threads.hpp>
+#include <fount/backend/tile_registers.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/macros.hpp>
@@ -60,7 +62,37 @@ template <Element T>
   run(std::make_index_sequence<peak_accumulators>{});
 }
 
-#if FOUNT_HAS_BF16_PRODUCTS
+/// Multiply-adds in one iteration of the loop over operands of type T.
+template <Element T>
+inline constexpr std::size_t multiply_adds_per_iteration =
+    peak_accumulators * peak_register_bytes / sizeof(T);
+
+#if FOUNT_HAS_BF16_BLOCKS
+template <> inline constexpr std::size_t multiply_adds_per_iteration<bf16> = 4 * 16 * 16 * 32;
+
+/// The same on four tile registers of sums.
+template <>
+[[gnu::noinline]] inline void run_multiply_adds<bf16>(bf16* result, bf16 factor, bf16,
+                                                      std::int64_t iterations) {
+  constexpr std::int64_t row_bytes = 64;
+  const AmxRegisters::Session session;
+  bf16 block[16 * 32];
+  std::fill(std::begin(block), std::end(block), factor);
+  __asm__ volatile("" : : "r"(block) : "memory");
+  AmxRegisters::load<4>(block, row_bytes);
+  AmxRegisters::load<5>(block, row_bytes);
+  AmxRegisters::load<6>(block, row_bytes);
+  AmxRegisters::load<7>(block, row_bytes);
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    AmxRegisters::multiply_add<0>();
+    AmxRegisters::multiply_add<1>();
+    AmxRegisters::multiply_add<2>();
+    AmxRegisters::multiply_add<3>();
+  }
+  AmxRegisters::store<0>(result, row_bytes);
+}
+
+#elif FOUNT_HAS_BF16_PRODUCTS
 /// The same with products of pairs of bf16 that are added in float: two multiply-adds in each of the
 /// lanes. Sums grow from 0 by `factor` squared, twice.
 template <>
@@ -90,6 +122,7 @@ inline namespace FOUNT_CPU_NAMESPACE {
 template <Element T>
 double measure_peak_flops(const Cpu& backend) {
   using Clock = std::chrono::steady_clock;
+  if constexpr (FOUNT_HAS_BF16_BLOCKS && std::is_same_v<T, bf16>) require_tile_registers();
   // Read at run time: constants would be folded. The sums approach summand / (1 - factor) = 1.
   volatile float factor_source = 0.96875F;
   volatile float summand_source = 0.03125F;
@@ -115,8 +148,8 @@ double measure_peak_flops(const Cpu& backend) {
   });
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
   std::nth_element(seconds.begin(), middle, seconds.end());
-  constexpr std::size_t lanes = detail::peak_register_bytes / sizeof(T);
-  const double flops_per_piece = 2.0 * static_cast<double>(lanes * detail::peak_accumulators) *
+  const double flops_per_piece = 2.0 *
+                                 static_cast<double>(detail::multiply_adds_per_iteration<T>) *
                                  static_cast<double>(iterations);
   // Threads beyond the processors take turns and add nothing.
   const int threads = std::min(backend.threads(), available_threads());

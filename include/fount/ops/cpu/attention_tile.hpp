@@ -21,6 +21,7 @@ namespace attention_detail {
 
 /// Bytes of a vector register, by the name of the instruction set.
 namespace register_bytes {
+inline constexpr int amx_bf16 = 64;
 inline constexpr int avx512_bf16 = 64;
 inline constexpr int avx512 = 64;
 inline constexpr int avx2 = 32;

@@ -16,6 +16,7 @@
 #include <fount/backend/cpu.hpp>
 #include <fount/core/error.hpp>
 #include <fount/core/units.hpp>
+#include <fount/ops/cpu/matmul_amx.hpp>
 #include <fount/ops/cpu/matmul_bf16.hpp>
 #include <fount/ops/cpu/matmul_pack.hpp>
 #include <fount/ops/cpu/matmul_rows.hpp>
@@ -31,13 +32,6 @@ namespace detail {
 inline constexpr Bytes packed_a_bytes = KiB(528);
 inline constexpr Bytes packed_b_bytes = Cpu::workspace_bytes_per_thread - packed_a_bytes;
 
-/// Words along k that are summed in registers before C is touched again: 1024 floats, so that the
-/// gradient of a weight over four sequences of 256 is written once. Strips of B then live in the L2
-/// cache, and that is near enough: with 768 floats 6.1 cycles a step of the 6 x 16 tile, of 6.0 at
-/// peak (AMD EPYC, Zen 3, g++ 12).
-inline constexpr Bytes depth_bytes = 4096;
-/// Tiles of C that one task stacks up, so that a strip of B is used often while it is near.
-inline constexpr std::int64_t tiles_per_task = 9;
 /// Tasks to aim at: enough for threads of uneven speed to share.
 inline constexpr std::int64_t task_target = 24;
 /// Stages to aim at where B is larger than a cache: the strips of the first must be waited for, those
@@ -102,10 +96,10 @@ class BlockedMatmul {
   // What a wide product has set aside its inner product must not use.
   static constexpr Bytes strips_bytes =
       packed_b_bytes - (std::is_same_v<TA, T> && std::is_same_v<TB, T> ? 0 : wide_bytes);
-  static constexpr std::int64_t max_words = depth_bytes / static_cast<Bytes>(sizeof(Word));
+  static constexpr std::int64_t max_words = Tile::most_words;
   static constexpr std::int64_t max_depth = max_words * Tile::steps_per_word;
   // Somewhat more than is used: the transposing pack writes a little beyond its last strip.
-  static_assert((tiles_per_task * Tile::rows * max_words + Tile::rows * Tile::lanes) *
+  static_assert((Tile::tiles_per_task * Tile::rows * max_words + Tile::rows * Tile::lanes) *
                         static_cast<Bytes>(sizeof(Word)) <= packed_a_bytes,
                 "a task's block of A must fit its part of the workspace");
   static_assert(stage_slots * max_words * Tile::columns * static_cast<Bytes>(sizeof(Word)) <=
@@ -177,14 +171,14 @@ class BlockedMatmul {
     depth_ = std::min(p_.k, align_up(num_chunks(p_.k, num_chunks(p_.k, max_depth)),
                                      16 * Tile::steps_per_word));
     const std::int64_t depth_blocks = num_chunks(p_.k, depth_);
-    const std::int64_t words = num_chunks(depth_, Tile::steps_per_word);
+    const std::int64_t words = words_of(depth_);
     strip_words_ = words * Tile::columns;
 
     const std::int64_t most_tiles = in_place_
-        ? tiles_per_task
+        ? Tile::tiles_per_task
         // Strips of A are packed from runs of at least 24 rows: shorter ones waste cache lines.
         : std::clamp(num_chunks(tiles_.count, task_target), num_chunks(24, Tile::rows),
-                     tiles_per_task);
+                     Tile::tiles_per_task);
     tiles_per_row_ = num_chunks(tiles_.count, num_chunks(tiles_.count, most_tiles));
     const std::int64_t grid_rows = num_chunks(tiles_.count, tiles_per_row_);
 
@@ -220,6 +214,11 @@ class BlockedMatmul {
     shares_ = std::max((tasks_ + 1) / 2, tasks_ - 2 * crew_.count);
   }
 
+  /// Words along k that strips of `depth` steps have: whole blocks, filled up with zeros.
+  static std::int64_t words_of(std::int64_t depth) {
+    return align_up(num_chunks(depth, Tile::steps_per_word), Tile::words_per_block);
+  }
+
   struct Stage {
     std::int64_t k0, depth, words;      // along k
     std::int64_t first_strip, strips;
@@ -228,7 +227,7 @@ class BlockedMatmul {
     const std::int64_t k0 = number / groups_ * depth_;
     const std::int64_t depth = std::min(depth_, p_.k - k0);
     const std::int64_t first = number % groups_ * strips_;
-    return {k0, depth, num_chunks(depth, Tile::steps_per_word), first,
+    return {k0, depth, words_of(depth), first,
             std::min(strips_, all_strips_ - first)};
   }
 
@@ -303,6 +302,12 @@ class BlockedMatmul {
     return {stage.strips * index / of, stage.strips * (index + 1) / of, 0, stage.words};
   }
 
+  /// How many steps along k of a share's words exist in B.
+  static std::int64_t depth_of(const Stage& stage, const Share& share) {
+    return std::clamp<std::int64_t>(stage.depth - share.first_word * Tile::steps_per_word, 0,
+                                    (share.last_word - share.first_word) * Tile::steps_per_word);
+  }
+
   /// Rows in memory that a share is made from.
   struct Region {
     const TB* data = nullptr;
@@ -313,8 +318,7 @@ class BlockedMatmul {
     const std::int64_t columns =
         std::min((share.last_strip - share.first_strip) * Tile::columns, p_.n - column);
     const std::int64_t k = stage.k0 + share.first_word * Tile::steps_per_word;
-    const std::int64_t depth = std::min(
-        (share.last_word - share.first_word) * Tile::steps_per_word, stage.k0 + stage.depth - k);
+    const std::int64_t depth = depth_of(stage, share);
     const TB* const data = p_.b + k * p_.b_row_stride + column * p_.b_col_stride;
     if (p_.b_col_stride == 1) return {data, depth, columns, p_.b_row_stride};
     if (p_.b_row_stride == 1) return {data, columns, depth, p_.b_col_stride};
@@ -322,11 +326,9 @@ class BlockedMatmul {
   }
 
   void pack_b(const Stage& stage, std::int64_t number, const Share& share) const {
-    const std::int64_t words = share.last_word - share.first_word;
-    if (words <= 0) return;
+    if (share.first_word >= share.last_word) return;
     const std::int64_t k = stage.k0 + share.first_word * Tile::steps_per_word;
-    const std::int64_t depth =
-        std::min(words * Tile::steps_per_word, stage.k0 + stage.depth - k);
+    const std::int64_t depth = depth_of(stage, share);
     for (std::int64_t strip = share.first_strip; strip < share.last_strip;) {
       // As many as lie side by side in one workspace.
       const std::int64_t end = std::min(
@@ -338,7 +340,7 @@ class BlockedMatmul {
       const auto pack = [&]<Store How>() {
         pack_strips<Tile, Tile::columns, Tile::half_columns, How>(
             packed_strip(number, strip), strip_words_ / Tile::columns, from, columns,
-            share.first_word);
+            share.first_word, share.last_word);
       };
       streams_b_ ? pack.template operator()<Store::streamed>()
                  : pack.template operator()<Store::cached>();
@@ -363,7 +365,11 @@ class BlockedMatmul {
     const StripSource<TA> from{p_.a + row * p_.a_row_stride + stage.k0 * p_.a_col_stride,
                               p_.a_row_stride, p_.a_col_stride, 0, stage.depth};
     const std::int64_t rows = std::min(tiles_.first_row(last_tile), p_.m) - row;
-    pack_strips<Tile, Height, Height, Store::cached>(to, stage.words, from, rows);
+    if constexpr (TakesBlocks<Tile>) {
+      pack_blocks<Tile, Height>(to, stage.words, from, rows);
+    } else {
+      pack_strips<Tile, Height, Height, Store::cached>(to, stage.words, from, rows, 0, stage.words);
+    }
   }
 
   /// The tiles of one task. Meanwhile each call of the kernel fetches some rows of `ahead`.
@@ -379,6 +385,7 @@ class BlockedMatmul {
       pack_a(stage, block, first_tile, last_tile);
       if (keeps_a_) kept_.add_one();
     }
+    const typename Tile::Session session;
     TileTask<Word, TC, TB> task;
     task.depth = stage.words;
     task.a_row_stride = in_place_ ? p_.a_row_stride : 0;
@@ -468,6 +475,7 @@ void matmul_with(const Crew& crew, const Matmul<TC, TA, TB>& problem) {
   check(problem);
   if (problem.m == 0 || problem.n == 0) return;
   if (problem.k == 0) return write_empty_sums(problem);
+  Tile::prepare();
   BlockedMatmul<Tile, TC, TA, TB>(crew, problem).run();
 }
 

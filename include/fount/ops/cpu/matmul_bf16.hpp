@@ -14,26 +14,31 @@ namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
-#if FOUNT_HAS_BF16_PRODUCTS
-
-struct PairTile : MatmulTile<float, 64, 14> {
-  using Word = std::uint32_t;  // the lower half comes first along k
+/// How words of two bf16 are packed, the one that comes first along k in the lower half; operands in
+/// float are rounded.
+template <int VectorBytes, int Rows>
+struct PairPacking : MatmulTile<float, VectorBytes, Rows> {
+  using Base = MatmulTile<float, VectorBytes, Rows>;
+  using typename Base::Vector;
+  using Base::lanes;
+  using Word = std::uint32_t;
   static constexpr int steps_per_word = 2;
   static constexpr bool reads_a_in_place = false;
 
-  [[gnu::always_inline]] static void multiply_add(Vector& sums, const Vector& b, Word a) {
-    sums = reinterpret_cast<Vector>(_mm512_dpbf16_ps(
-        reinterpret_cast<__m512>(sums),
-        reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a))),
-        reinterpret_cast<__m512bh>(b)));
-  }
-
-  [[gnu::always_inline]] static void load_line(Vector& words, const bf16* from) {
-    std::memcpy(&words, from, sizeof words);
-  }
-  [[gnu::always_inline]] static void load_line(Vector& words, const float* from) {
-    words = reinterpret_cast<Vector>(
-        _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + lanes), _mm512_loadu_ps(from)));
+  template <Element S>
+  [[gnu::always_inline]] static void load_line(Vector& words, const S* from) {
+    if constexpr (std::is_same_v<S, bf16>) {
+      std::memcpy(&words, from, sizeof words);
+#if FOUNT_HAS_BF16_PRODUCTS
+    } else if constexpr (lanes == 16) {
+      words = reinterpret_cast<Vector>(
+          _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + lanes), _mm512_loadu_ps(from)));
+#endif
+    } else {
+      Word all[lanes];
+      for (int i = 0; i < lanes; ++i) all[i] = load_word(from + 2 * i, 1, 2);
+      std::memcpy(&words, all, sizeof words);
+    }
   }
 
   template <Element S>
@@ -46,18 +51,27 @@ struct PairTile : MatmulTile<float, 64, 14> {
   template <int Width, Element S>
   [[gnu::always_inline]] static void copy_words(Word* to, const S* from, std::int64_t stride,
                                                 int present) {
+#if FOUNT_HAS_BF16_PRODUCTS
+    if constexpr (lanes == 16) {
 #pragma GCC unroll 2
-    for (int i = 0; i < Width; i += lanes) {
-      constexpr unsigned all = 0xffff;
-      const auto lines = static_cast<__mmask16>(Width - i >= lanes ? all : (1U << (Width - i)) - 1U);
-      const auto second = static_cast<__mmask16>(present > 1 ? lines : 0);
-      _mm512_mask_storeu_epi32(to + i, lines, pairs(from + i, lines, from + i + stride, second));
+      for (int i = 0; i < Width; i += lanes) {
+        constexpr unsigned all = 0xffff;
+        const auto lines = static_cast<__mmask16>(Width - i >= lanes ? all : (1U << (Width - i)) - 1U);
+        const auto second = static_cast<__mmask16>(present > 1 ? lines : 0);
+        _mm512_mask_storeu_epi32(to + i, lines, pairs(from + i, lines, from + i + stride, second));
+      }
+      return;
     }
+#endif
+    for (int i = 0; i < Width; ++i) to[i] = load_word(from + i, stride, present);
   }
 
  private:
   static bf16 rounded(bf16 value) { return value; }
   static bf16 rounded(float value) { return bf16(value); }
+
+#if FOUNT_HAS_BF16_PRODUCTS
+  using Long = typename Words<lanes>::Long;
 
   /// Lane i holds a[i] and b[i]; lanes that are masked out hold zero and are not read.
   template <Element S>
@@ -65,17 +79,28 @@ struct PairTile : MatmulTile<float, 64, 14> {
                                               __mmask16 of_b) {
     return reinterpret_cast<__m512i>(halves(a, of_a) | halves(b, of_b) << 16U);
   }
-  [[gnu::always_inline]] static Words<lanes>::Long halves(const bf16* from, __mmask16 mask) {
+  [[gnu::always_inline]] static Long halves(const bf16* from, __mmask16 mask) {
     return widened(_mm256_maskz_loadu_epi16(mask, from));
   }
-  [[gnu::always_inline]] static Words<lanes>::Long halves(const float* from, __mmask16 mask) {
+  [[gnu::always_inline]] static Long halves(const float* from, __mmask16 mask) {
     return widened(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, from)));
   }
   // The intrinsic for this warns of an uninitialised value in g++ 12.
   template <class Register>
-  [[gnu::always_inline]] static Words<lanes>::Long widened(Register words) {
-    return __builtin_convertvector(reinterpret_cast<Words<lanes>::Short>(words),
-                                   Words<lanes>::Long);
+  [[gnu::always_inline]] static Long widened(Register words) {
+    return __builtin_convertvector(reinterpret_cast<typename Words<lanes>::Short>(words), Long);
+  }
+#endif
+};
+
+#if FOUNT_HAS_BF16_PRODUCTS
+
+struct PairTile : PairPacking<64, 14> {
+  [[gnu::always_inline]] static void multiply_add(Vector& sums, const Vector& b, Word a) {
+    sums = reinterpret_cast<Vector>(_mm512_dpbf16_ps(
+        reinterpret_cast<__m512>(sums),
+        reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a))),
+        reinterpret_cast<__m512bh>(b)));
   }
 };
 
@@ -85,17 +110,10 @@ inline constexpr bool multiplies_pairs =
     (std::is_same_v<A, bf16> && (std::is_same_v<B, bf16> || std::is_same_v<B, float>)) ||
     (std::is_same_v<A, float> && std::is_same_v<B, bf16>);
 
-/// The tile for operands that are stored as A and B.
-template <Element A, Element B>
-using TileFor = std::conditional_t<multiplies_pairs<A, B>, PairTile, NativeTile<compute_t<A>>>;
-
 #else
 
 template <Element A, Element B>
 inline constexpr bool multiplies_pairs = false;
-
-template <Element A, Element B>
-using TileFor = NativeTile<compute_t<A>>;
 
 #endif
 

@@ -173,11 +173,18 @@ void pack_rows(typename Tile::Word* strips, std::int64_t strip_stride, const Str
 
 /// Packs the neighbouring strips of `words` words that cover `lines` lines. All are Width wide but
 /// the last, which is HalfWidth wide where that is enough. What is packed may be a part of the
-/// strips, from `first_word` on; `from` is that part, and `from.lines` is not used.
+/// strips, from `first_word` to `last_word`; `from` is that part, and `from.lines` is not used. Words
+/// beyond the depth of `from` become zero.
 /// @param strips aligned to a vector where they are streamed
 template <class Tile, int Width, int HalfWidth, Store How, Element S>
 void pack_strips(typename Tile::Word* strips, std::int64_t words, StripSource<S> from,
-                 std::int64_t lines, std::int64_t first_word = 0) {
+                 std::int64_t lines, std::int64_t first_word, std::int64_t last_word) {
+  const std::int64_t end = first_word + num_chunks(from.depth, Tile::steps_per_word);
+  for (std::int64_t i = 0; end < last_word && i * Width < lines; ++i) {
+    const std::int64_t width = lines - i * Width > HalfWidth ? Width : HalfWidth;
+    auto* const strip = strips + i * words * Width;
+    std::fill(strip + end * width, strip + last_word * width, typename Tile::Word(0));
+  }
   std::int64_t done = 0;
   if (from.line_stride == 1 && from.depth_stride != 1) {
     done = lines / Width;
