@@ -14,8 +14,8 @@ namespace fount::ops {
 /// C(m, n) = [C +] A(m, k) * B(k, n) [+ bias(n)]. Strides count elements, so either operand may be
 /// stored transposed (row_stride 1) or be a block of a larger matrix. C must not overlap an input.
 /// Each may be stored in a format of its own: sums are taken in float (double for double), and
-/// rounded once, where they reach C. Where the instruction set multiplies pairs of bf16 (AVX-512
-/// BF16), an operand in float beside one in bf16 is rounded to bf16 first.
+/// rounded once, where they reach C. Where the instruction set multiplies bf16 (AVX-512 BF16,
+/// AMX), an operand in float beside one in bf16 is rounded to bf16 first.
 template <Element TC, Element TA = TC, Element TB = TA>
 struct Matmul {
   std::int64_t m = 0, n = 0, k = 0;
@@ -35,7 +35,8 @@ inline namespace FOUNT_CPU_NAMESPACE {
 /// The sum of each element of C is taken in an order that depends on k alone: the result is the
 /// same, bit for bit, for any number of threads. Allocates nothing. Not to be called from inside
 /// Cpu::parallel: see matmul_in_task.
-/// @throws ShapeError if an extent is negative or rows of C overlap
+/// @throws ShapeError if an extent is negative or rows of C overlap; DeviceError if the program is
+/// compiled for AMX and the system does not give it the tile registers
 template <Element TC, Element TA = TC, Element TB = TA>
 void matmul(const Cpu& cpu, const Matmul<TC, TA, TB>& problem);
 

@@ -174,10 +174,13 @@ class BlockedMatmul {
     const std::int64_t words = words_of(depth_);
     strip_words_ = words * Tile::columns;
 
+    // Blocks of rows that lie side by side are turned round while each task packs them: fewer tasks.
+    const std::int64_t target = TakesBlocks<Tile> && p_.a_col_stride != 1
+        ? std::min<std::int64_t>(task_target, 4 * crew_.count) : task_target;
     const std::int64_t most_tiles = in_place_
         ? Tile::tiles_per_task
         // Strips of A are packed from runs of at least 24 rows: shorter ones waste cache lines.
-        : std::clamp(num_chunks(tiles_.count, task_target), num_chunks(24, Tile::rows),
+        : std::clamp(num_chunks(tiles_.count, target), num_chunks(24, Tile::rows),
                      Tile::tiles_per_task);
     tiles_per_row_ = num_chunks(tiles_.count, num_chunks(tiles_.count, most_tiles));
     const std::int64_t grid_rows = num_chunks(tiles_.count, tiles_per_row_);
@@ -206,7 +209,7 @@ class BlockedMatmul {
 
     const std::int64_t narrowest = in_place_ ? 1 : keeps_a_ ? strips_ : 8;
     strips_per_column_ =
-        std::max(num_chunks(strips_, num_chunks(task_target, grid_rows * stages_)),
+        std::max(num_chunks(strips_, num_chunks(target, grid_rows * stages_)),
                  std::min(strips_, narrowest));
     grid_columns_ = num_chunks(strips_, strips_per_column_);
     tasks_ = grid_rows * grid_columns_;
