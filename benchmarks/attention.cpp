@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench.ops.attention: causal attention, forward and backward, on a fused projection. Bound: the
-// peak rate for the dtype. FLOPs are those of the tiles that the mask leaves, in whole or in part:
+// peak rate of float, in which bf16 is multiplied here, too. FLOPs are those of the tiles that the mask leaves, in whole or in part:
 // each panel of queries times the keys that one of them sees; 2 products forward, 5 backward. The
 // softmax counts for nothing, so the fraction stays below that of a plain product.
 
@@ -87,7 +87,7 @@ bench::ArithmeticWork make(const Cpu& cpu, const Axes& axes, Direction direction
   };
   const double product =
       2.0 * axes.head_dim * visible_pairs(axes, ops::attention_detail::panel_width<T>);
-  work.dtype = dtype_of<A>;
+  work.dtype = dtype_of<T>;
   if (direction == Direction::forward) {
     work.flops = 2 * product;
     work.op = forward;

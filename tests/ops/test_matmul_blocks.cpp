@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of bf16 in blocks, as tile registers take them. Few processors have such registers, so an
-// emulation of them stands in here: packing, edges and addresses are tested on every machine.
+// emulation of them stands in here: packing, edges and addresses are tested on every machine. Those that
+// have them never choose pairs in vectors, so that kernel is called here, too.
 
 #include <fount/ops/matmul.hpp>
 
@@ -95,6 +96,9 @@ struct EmulatedRegisters {
 
 using EmulatedTile = ops::detail::BlockTile<EmulatedRegisters>;
 
+/// Unused elements behind each row of C.
+constexpr Count gap = 3;
+
 struct Case {
   Count m = 0, n = 0, k = 0;
   bool a_transposed = false, b_transposed = false, bias = false, accumulate = false;
@@ -118,8 +122,8 @@ struct Product {
       : a(converted<TA>(random_vector<float>(x.m * x.k * x.spread, 1))),
         b(converted<TB>(random_vector<float>(x.k * x.n * x.spread, 2))),
         bias(converted<TB>(random_vector<float>(x.n, 3))),
-        c(converted<TC>(random_vector<float>(x.m * x.n, 4))) {
-    problem = {.m = x.m, .n = x.n, .k = x.k, .c = c.data(), .c_row_stride = x.n,
+        c(converted<TC>(random_vector<float>(x.m * (x.n + gap), 4))) {
+    problem = {.m = x.m, .n = x.n, .k = x.k, .c = c.data(), .c_row_stride = x.n + gap,
                .a = a.data(), .a_row_stride = x.spread * (x.a_transposed ? 1 : x.k),
                .a_col_stride = x.spread * (x.a_transposed ? x.m : 1),
                .b = b.data(), .b_row_stride = x.spread * (x.b_transposed ? 1 : x.n),
@@ -127,14 +131,19 @@ struct Product {
                .bias = x.bias ? bias.data() : nullptr, .accumulate = x.accumulate};
   }
 
-  /// From the operands as they count, before C is overwritten.
+  /// From the operands as they count, before C is overwritten. What lies behind rows stays.
   std::vector<double> expected() const {
     const auto counted = [](auto value) { return static_cast<double>(value_of(bf16(value_of(value)))); };
     std::vector<double> result;
     for (Count i = 0; i < problem.m; ++i) {
-      for (Count j = 0; j < problem.n; ++j) {
+      for (Count j = 0; j < problem.c_row_stride; ++j) {
+        const auto before = static_cast<double>(value_of(problem.c[i * problem.c_row_stride + j]));
+        if (j >= problem.n) {
+          result.push_back(before);
+          continue;
+        }
         double sum = problem.bias == nullptr ? 0 : static_cast<double>(value_of(problem.bias[j]));
-        if (problem.accumulate) sum += static_cast<double>(value_of(problem.c[i * problem.n + j]));
+        if (problem.accumulate) sum += before;
         for (Count k = 0; k < problem.k; ++k) {
           sum += counted(problem.a[i * problem.a_row_stride + k * problem.a_col_stride]) *
                  counted(problem.b[k * problem.b_row_stride + j * problem.b_col_stride]);
@@ -147,38 +156,48 @@ struct Product {
 
   template <class Tile>
   void run(const Cpu& cpu) {
-    // What packing leaves out would be NaN.
+    // What packing leaves out would be NaN: in all of A's part, and in the first strips of B.
     if (problem.k % 32 != 0) {
-      for (int i = 0; i < cpu.threads(); ++i) {
-        std::memset(cpu.workspace(i), 0xff, Cpu::workspace_bytes_per_thread);
-      }
+      for (int i = 0; i < cpu.threads(); ++i) std::memset(cpu.workspace(i), 0xff, 640 * 1024);
     }
     ops::detail::matmul_with<Tile>(ops::detail::Crew{cpu, 0, cpu.threads()}, problem);
   }
 };
 
-template <Element TC, Element TA, Element TB>
-void check(const Case& x) {
+/// On one thread and on three: right, with the same bits.
+template <class Tile, Element TC, Element TA, Element TB>
+void check_tile(const Case& x, const std::string& tile) {
   static const Cpu one_thread(1), three_threads(3);
   Product<TC, TA, TB> one(x);
   const std::vector<double> expected = one.expected();
-  one.template run<EmulatedTile>(one_thread);
+  one.template run<Tile>(one_thread);
   std::vector<double> found;
   for (const TC value : one.c) found.push_back(static_cast<double>(value_of(value)));
   const double error = expected.empty() ? 0 : distance(found, expected);
   const double allowed = std::is_same_v<TC, bf16> ? 0x1p-8 : 1e-6;
-  if (!(error <= allowed)) FAIL_CHECK(text_of(x) << ": error " << error);
+  if (!(error <= allowed)) FAIL_CHECK(tile << " " << text_of(x) << ": error " << error);
+  for (Count i = 0; i < x.m * (x.n + gap); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (i % (x.n + gap) >= x.n && found[at] != expected[at]) {
+      FAIL_CHECK(tile << " " << text_of(x) << ": wrote behind row " << i / (x.n + gap));
+    }
+  }
 
   Product<TC, TA, TB> three(x);
-  three.template run<EmulatedTile>(three_threads);
-  if (!same_bits(three.c, one.c)) FAIL_CHECK(text_of(x) << ": other bits on three threads");
+  three.template run<Tile>(three_threads);
+  if (!same_bits(three.c, one.c)) {
+    FAIL_CHECK(tile << " " << text_of(x) << ": other bits on three threads");
+  }
+}
+
+template <Element TC, Element TA, Element TB>
+void check(const Case& x) {
+  check_tile<EmulatedTile, TC, TA, TB>(x, "emulated");
+#if FOUNT_HAS_BF16_PRODUCTS
+  check_tile<ops::detail::PairTile, TC, TA, TB>(x, "pairs");
+#endif
 #if FOUNT_HAS_BF16_BLOCKS
-  Product<TC, TA, TB> real(x);
-  real.template run<ops::detail::BlockTile<AmxRegisters>>(three_threads);
-  found.clear();
-  for (const TC value : real.c) found.push_back(static_cast<double>(value_of(value)));
-  const double real_error = expected.empty() ? 0 : distance(found, expected);
-  if (!(real_error <= allowed)) FAIL_CHECK(text_of(x) << ": error of AMX " << real_error);
+  check_tile<ops::detail::BlockTile<AmxRegisters>, TC, TA, TB>(x, "AMX");
 #endif
 }
 
@@ -212,7 +231,7 @@ TEMPLATE_TEST_CASE("products in blocks are right at every edge, whatever operand
       }
     }
   }
-  for (unsigned flags = 0; flags < 16; ++flags) {
+  for (const unsigned flags : {0U, 3U, 5U, 6U, 9U, 15U}) {
     for (const auto& [m, n, k] : {std::array<Count, 3>{0, 3, 4}, {3, 4, 0}, {34, 50, block},
                                   {33, 47, block + 1}, {290, 5, block + 63}, {20, 70, 2 * block + 31}}) {
       check<TC, TA, TB>({.m = m, .n = n, .k = k,
@@ -220,5 +239,9 @@ TEMPLATE_TEST_CASE("products in blocks are right at every edge, whatever operand
                          .bias = (flags & 4U) != 0, .accumulate = (flags & 8U) != 0});
     }
   }
+  // Stages that share a kept A; more rows than one block of wide sums has.
+  check<TC, TA, TB>({.m = 45, .n = 700, .k = 800, .b_transposed = true, .bias = true});
+  check<TC, TA, TB>({.m = 40, .n = 600, .k = block + 31, .a_transposed = true, .accumulate = true});
+  check<TC, TA, TB>({.m = 1100, .n = 20, .k = block + 31, .bias = true});
   SUCCEED();
 }

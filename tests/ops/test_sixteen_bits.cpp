@@ -90,8 +90,7 @@ struct Extents {
 template <class A, class B>
 std::vector<Extents> extents() {
   using Tile = ops::detail::TileFor<A, B>;
-  constexpr Count block = Tile::most_words *
-                          Tile::steps_per_word;
+  constexpr Count block = Tile::most_words * Tile::steps_per_word;
   return {{1, 1, 1},    {1, 17, 5}, {7, 1, 33}, {13, 33, 64},          {97, 65, 31},
           {0, 3, 4},    {3, 4, 0},  {31, 33, block + 1}, {6, 16, 2 * block + 49},
           {1100, 20, block + 31}, {10, 1030, block + 32}};

@@ -4,7 +4,10 @@
 // asked for it.
 // Linux kernel documentation, "Using XSTATE features in user space applications".
 
+#include <cerrno>
 #include <cstdint>
+#include <string>
+#include <system_error>
 
 #include <fount/core/error.hpp>
 #include <fount/core/macros.hpp>
@@ -20,24 +23,26 @@
 
 namespace fount {
 
-/// Asks the system for the tile registers, for all threads of the process. Asking again is harmless.
-inline bool request_tile_registers() {
+/// Asks the system for the tile registers, for all threads of the process; asking again is harmless.
+/// @return 0, or why the system refuses, as errno
+inline int request_tile_registers() {
 #if defined(__linux__) && defined(__x86_64__)
   constexpr long request_permission = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long tile_data = 18;               // XFEATURE_XTILEDATA
-  return ::syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  return ::syscall(SYS_arch_prctl, request_permission, tile_data) == 0 ? 0 : errno;
 #else
-  return false;
+  return ENOSYS;
 #endif
 }
 
 /// Asks once in the process. @throws DeviceError if the system refuses
 inline void require_tile_registers() {
-  static const bool granted = request_tile_registers();
-  if (!granted) {
-    throw DeviceError("the system refuses the tile registers that this program is compiled for (AMX): "
-                      "found no answer to arch_prctl(ARCH_REQ_XCOMP_PERM), expected Linux 5.16 or "
-                      "newer; or build with -mno-amx-tile");
+  static const int refusal = request_tile_registers();
+  if (refusal != 0) {
+    throw DeviceError("tile registers (AMX): this program is compiled for them, and the system refuses "
+                      "them: " + std::generic_category().message(refusal) +
+                      " (arch_prctl ARCH_REQ_XCOMP_PERM; Linux has it from 5.16 on). Build with "
+                      "-mno-amx-tile, or with -DFOUNT_MARCH=x86-64-v3");
   }
 }
 
@@ -73,6 +78,7 @@ struct AmxRegisters {
   // Numbers of registers are part of the instruction, and g++ wants to read digits.
   template <int Number>
   [[gnu::always_inline]] static void clear() {
+    static_assert(Number >= 0 && Number < 4);
     if constexpr (Number == 0) _tile_zero(0);
     if constexpr (Number == 1) _tile_zero(1);
     if constexpr (Number == 2) _tile_zero(2);
@@ -80,6 +86,7 @@ struct AmxRegisters {
   }
   template <int Number>
   [[gnu::always_inline]] static void load(const void* from, std::int64_t row_bytes) {
+    static_assert(Number >= 4 && Number < 8);
     if constexpr (Number == 4) _tile_loadd(4, from, row_bytes);
     if constexpr (Number == 5) _tile_loadd(5, from, row_bytes);
     if constexpr (Number == 6) _tile_loadd(6, from, row_bytes);
@@ -88,6 +95,7 @@ struct AmxRegisters {
   /// Sums of row Number / 2 and column Number % 2.
   template <int Number>
   [[gnu::always_inline]] static void multiply_add() {
+    static_assert(Number >= 0 && Number < 4);
     if constexpr (Number == 0) _tile_dpbf16ps(0, 4, 6);
     if constexpr (Number == 1) _tile_dpbf16ps(1, 4, 7);
     if constexpr (Number == 2) _tile_dpbf16ps(2, 5, 6);
@@ -95,6 +103,7 @@ struct AmxRegisters {
   }
   template <int Number>
   [[gnu::always_inline]] static void store(void* to, std::int64_t row_bytes) {
+    static_assert(Number >= 0 && Number < 4);
     if constexpr (Number == 0) _tile_stored(0, to, row_bytes);
     if constexpr (Number == 1) _tile_stored(1, to, row_bytes);
     if constexpr (Number == 2) _tile_stored(2, to, row_bytes);

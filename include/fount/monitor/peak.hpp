@@ -157,7 +157,8 @@ double measure_peak_flops(const Cpu& backend) {
 }
 
 /// The peak for operands stored as `dtype`: in float for 16-bit formats, unless the instruction set
-/// multiplies bf16 itself. @throws ConfigError for DType::none
+/// multiplies bf16 itself. @throws ConfigError for DType::none, DeviceError if the system does not give
+/// a program for AMX its tile registers
 inline double measure_peak_flops(const Cpu& backend, DType dtype) {
   switch (dtype) {
     case DType::bfloat16:

@@ -42,7 +42,9 @@ void matmul(const Cpu& cpu, const Matmul<TC, TA, TB>& problem);
 
 /// The same result on the calling thread, from inside Cpu::parallel: `thread` is the number given
 /// to the body, whose workspace is overwritten.
-/// @throws ShapeError as matmul does; a body must not throw, so check shapes before the loop
+/// @throws ShapeError and DeviceError as matmul does; a body must not throw, so check shapes before the
+/// loop, and where operands are bf16 call require_tile_registers() of backend/tile_registers.hpp in
+/// programs for AMX
 template <Element TC, Element TA = TC, Element TB = TA>
 void matmul_in_task(const Cpu& cpu, int thread, const Matmul<TC, TA, TB>& problem);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <fount/backend/tile_registers.hpp>
 #include <fount/core/dtype.hpp>
@@ -27,13 +28,10 @@ struct BlockTile : PairPacking<64, 32> {
   using TileRegisters = Registers;
   using Session = typename Registers::Session;
   static void prepare() { Registers::prepare(); }
-  static constexpr int rows = 32;
-  static constexpr int columns = 32;
-  static constexpr int short_rows = 16;
-  static constexpr int half_columns = 16;
+  static constexpr int short_rows = 16;  // one register
   static constexpr int words_per_block = 16;
-  static constexpr std::int64_t most_words = 512;
-  static constexpr std::int64_t tiles_per_task = 8;
+  static constexpr std::int64_t most_words = 512;  // 1024 numbers: 512 and 1536 were no faster
+  static constexpr std::int64_t tiles_per_task = 8;  // 512 KiB, about what vectors have, too
 };
 
 /// Packs rows of A for tiles of `Height` rows, one behind the other: (blocks, Height, 16) words each.
@@ -53,8 +51,27 @@ void pack_blocks(typename Tile::Word* tiles, std::int64_t words, StripSource<S> 
                        (block * Height + row % Height) * square;
       const S* const lines = corner + row * from.line_stride;
       const auto lines_present = static_cast<int>(std::clamp<std::int64_t>(rows - row, 0, square));
-      if (lines_present < square || present < steps ||
-          (from.depth_stride != 1 && from.line_stride != 1)) {
+      if (present == steps && from.depth_stride == 1) {
+#pragma GCC unroll 16
+        for (int i = 0; i < square; ++i) {
+          Vector line = {};
+          if (i < lines_present) Tile::load_line(line, lines + i * from.line_stride);
+          std::memcpy(to + i * square, &line, sizeof line);
+        }
+      } else if (present == steps && from.line_stride == 1 && lines_present == square) {
+        Vector turned[square];
+#pragma GCC unroll 16
+        for (int k = 0; k < square; ++k) {
+          typename Tile::Word side_by_side[square];
+          Tile::template copy_words<square>(side_by_side,
+                                            lines + k * Tile::steps_per_word * from.depth_stride,
+                                            from.depth_stride, Tile::steps_per_word);
+          std::memcpy(&turned[k], side_by_side, sizeof turned[k]);
+        }
+        transpose(turned);
+#pragma GCC unroll 16
+        for (int i = 0; i < square; ++i) std::memcpy(to + i * square, &turned[i], sizeof turned[i]);
+      } else {
         for (int i = 0; i < square; ++i) {
           for (int k = 0; k < square; ++k) {
             const int left = present - k * Tile::steps_per_word;
@@ -66,46 +83,25 @@ void pack_blocks(typename Tile::Word* tiles, std::int64_t words, StripSource<S> 
                     : typename Tile::Word(0);
           }
         }
-      } else if (from.depth_stride == 1) {
-#pragma GCC unroll 16
-        for (int i = 0; i < square; ++i) {
-          Vector line;
-          Tile::load_line(line, lines + i * from.line_stride);
-          std::memcpy(to + i * square, &line, sizeof line);
-        }
-      } else {
-        Vector turned[square];
-#pragma GCC unroll 16
-        for (int k = 0; k < square; ++k) {
-          typename Tile::Word words[square];
-          Tile::template copy_words<square>(words, lines + k * Tile::steps_per_word * from.depth_stride,
-                                            from.depth_stride, Tile::steps_per_word);
-          std::memcpy(&turned[k], words, sizeof turned[k]);
-        }
-        transpose(turned);
-#pragma GCC unroll 16
-        for (int i = 0; i < square; ++i) std::memcpy(to + i * square, &turned[i], sizeof turned[i]);
       }
     }
   }
 }
 
-/// C = [C +] A * B [+ bias] for one tile of Height x Width registers.
-template <class Tile, int Height, int Width, Element TC, Element TB>
-void multiply_blocks(const TileTask<typename Tile::Word, TC, TB>& task) {
+/// C = [C +] A * B [+ bias] for one tile of Rows rows and Width vectors, in (Rows / 16) x Width
+/// registers. A is never in place.
+template <class Tile, int Rows, int Width, bool InPlace, Element TC, Element TB>
+  requires TakesBlocks<Tile>
+void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   using Registers = typename Tile::TileRegisters;
   using Word = typename Tile::Word;
   using Vector = typename Tile::Vector;
   constexpr int square = Tile::words_per_block;
-  constexpr int rows = Height * square;
+  constexpr int Height = Rows / square;
   constexpr int width = Width * square;
   constexpr int row_bytes = square * static_cast<int>(sizeof(Word));
 
-  for (int i = 0; i < std::min(task.rows, rows); ++i) {
-    const TC* const c = task.c + i * task.c_row_stride;
-    __builtin_prefetch(c, 1);
-    __builtin_prefetch(c + std::min(width, task.columns) - 1, 1);
-  }
+  for (int i = 0; i < std::min(task.rows, Rows); ++i) ask_for_row(task, i, width);
   Registers::template clear<0>();
   if constexpr (Width > 1) Registers::template clear<1>();
   if constexpr (Height > 1) Registers::template clear<2>();
@@ -119,7 +115,7 @@ void multiply_blocks(const TileTask<typename Tile::Word, TC, TB>& task) {
       task.ahead.row_steps > 0 ? num_chunks(task.ahead.row_steps, square) : task.depth;
   std::int64_t in_row = 0;
   std::uintptr_t next = ahead;
-  for (std::int64_t k = 0; k < task.depth; k += square, a += rows * square, b += width * square) {
+  for (std::int64_t k = 0; k < task.depth; k += square, a += Rows * square, b += width * square) {
     for (std::uintptr_t i = 0; i < square * Ahead::bytes_per_step; i += 64) {
       __builtin_prefetch(reinterpret_cast<const void*>(next + i), 0, 2);
     }
@@ -156,64 +152,25 @@ void multiply_blocks(const TileTask<typename Tile::Word, TC, TB>& task) {
       Registers::template store<3>(to + square * stride + square, bytes);
     }
   };
-  const bool whole = task.rows >= rows && task.columns >= width;
+  const bool whole = task.rows >= Rows && task.columns >= width;
   if constexpr (std::is_same_v<TC, float>) {
     if (whole && task.bias == nullptr && !task.accumulate) {
       store(task.c, task.c_row_stride);
       return;
     }
   }
-  alignas(64) float sums[rows * width];
+  alignas(64) float sums[Rows * width];
   store(sums, width);
   if (!whole) return store_edge(task, sums, width);
-  for (int i = 0; i < rows; ++i) {
-    TC* const c = task.c + i * task.c_row_stride;
+  for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 2
     for (int j = 0; j < width; j += Tile::lanes) {
       Vector value;
-      Vector other;
       std::memcpy(&value, sums + i * width + j, sizeof value);
-      if (task.bias != nullptr) {
-        load_vector(other, task.bias + j);
-        value += other;
-      }
-      if (task.accumulate) {
-        load_vector(other, c + j);
-        value = other + value;
-      }
-      store_vector(c + j, value);
+      finish_vector(task, i, j, value);
     }
   }
 }
-
-/// Picks the kernel whose registers cover the task most tightly.
-template <TakesBlocks Tile, bool InPlace, Element TC, Element TB>
-void multiply_covering_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
-  if (task.columns > Tile::half_columns) {
-    if (task.rows > Tile::short_rows) return multiply_blocks<Tile, 2, 2, TC, TB>(task);
-    return multiply_blocks<Tile, 1, 2, TC, TB>(task);
-  }
-  if (task.rows > Tile::short_rows) return multiply_blocks<Tile, 2, 1, TC, TB>(task);
-  return multiply_blocks<Tile, 1, 1, TC, TB>(task);
-}
-
-#if FOUNT_HAS_BF16_BLOCKS
-
-using Bf16Tile = BlockTile<AmxRegisters>;
-
-#elif FOUNT_HAS_BF16_PRODUCTS
-
-using Bf16Tile = PairTile;
-
-#else
-
-using Bf16Tile = void;
-
-#endif
-
-/// The tile for operands that are stored as A and B.
-template <Element A, Element B>
-using TileFor = std::conditional_t<multiplies_pairs<A, B>, Bf16Tile, NativeTile<compute_t<A>>>;
 
 }  // namespace detail
 }  // namespace FOUNT_CPU_NAMESPACE

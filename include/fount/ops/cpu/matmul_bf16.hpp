@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The register tile for operands in bf16 where the processor multiplies pairs of them and adds in
-// float: twice the arithmetic of floats (AVX-512 BF16, vdpbf16ps). A word of a strip is two steps
-// along k. Products are exact; subnormal numbers count as zero.
+// Operands in bf16: a word of a strip is two of them, which follow each other along k. And the register
+// tile for processors that multiply pairs and add in float: twice the arithmetic of floats on Zen 4
+// and 5 (AVX-512 BF16, vdpbf16ps). Products are exact; subnormal numbers count as zero.
 
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <fount/core/dtype.hpp>
+#include <fount/core/macros.hpp>
 #include <fount/ops/cpu/matmul_tile.hpp>
+#include <fount/ops/cpu/stored.hpp>
 
 #if FOUNT_HAS_BF16_PRODUCTS
 #include <immintrin.h>

@@ -43,9 +43,7 @@ struct MatmulTile {
 
   /// What must hold before any thread multiplies tiles, and what while one does; these need nothing.
   static void prepare() {}
-  struct Session {
-    Session() {}
-  };
+  struct Session {};
 
   [[gnu::always_inline]] static void multiply_add(Vector& sums, const Vector& b, Word a) {
     sums += b * a;
@@ -97,7 +95,8 @@ struct Ahead {
 template <class Word, Element TC, Element TB>
 struct TileTask {
   std::int64_t depth = 0;                     // words along k
-  const Word* a = nullptr;                    // packed (depth, Rows), or in place (rows, depth)
+  const Word* a = nullptr;                    // packed (depth, Rows) or in blocks (depth / words of a
+                                              // block, Rows, words of a block), or in place (rows, depth)
   std::int64_t a_row_stride = 0;              // in place only
   const Word* b = nullptr;                    // packed (depth, Vectors * lanes)
   TC* c = nullptr;                            // (rows, columns), any alignment
@@ -126,8 +125,34 @@ void store_edge(const TileTask<Word, TC, TB>& task, const compute_t<TC>* sums,
   }
 }
 
+/// Asks for the part of a row of C that a tile of `width` columns will write.
+template <class Word, Element TC, Element TB>
+[[gnu::always_inline]] inline void ask_for_row(const TileTask<Word, TC, TB>& task, int row, int width) {
+  const TC* const c = task.c + std::min(row, task.rows - 1) * task.c_row_stride;
+  __builtin_prefetch(c, 1);
+  __builtin_prefetch(c + std::min(width, task.columns) - 1, 1);
+}
+
+/// Adds to a vector of sums what the task adds to them, and writes it to C.
+template <class Vector, class Word, Element TC, Element TB>
+[[gnu::always_inline]] inline void finish_vector(const TileTask<Word, TC, TB>& task, int row, int column,
+                                                 Vector& sums) {
+  TC* const c = task.c + row * task.c_row_stride + column;
+  Vector other;
+  if (task.bias != nullptr) {
+    load_vector(other, task.bias + column);
+    sums += other;
+  }
+  if (task.accumulate) {
+    load_vector(other, c);
+    sums = other + sums;
+  }
+  store_vector(c, sums);
+}
+
 /// C = [C +] A * B [+ bias] for one tile of Rows rows and Vectors vectors.
 template <class Tile, int Rows, int Vectors, bool InPlace, Element TC, Element TB>
+  requires(!TakesBlocks<Tile>)
 void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   using T = typename Tile::Sum;
   using Word = typename Tile::Word;
@@ -142,9 +167,7 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
     a_rows[i] = task.a + std::min(i, task.rows - 1) * task.a_row_stride;
-    const TC* c = task.c + std::min(i, task.rows - 1) * task.c_row_stride;
-    __builtin_prefetch(c, 1);
-    __builtin_prefetch(c + std::min(width, task.columns) - 1, 1);
+    ask_for_row(task, i, width);
 #pragma GCC unroll 2
     for (int j = 0; j < Vectors; ++j) sums[i][j] = Vector{};
   }
@@ -194,27 +217,16 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   }
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
-    TC* c = task.c + i * task.c_row_stride;
 #pragma GCC unroll 2
     for (int j = 0; j < Vectors; ++j) {
       Vector value = sums[i][j];
-      Vector other;
-      if (task.bias != nullptr) {
-        load_vector(other, task.bias + j * Tile::lanes);
-        value += other;
-      }
-      if (task.accumulate) {
-        load_vector(other, c + j * Tile::lanes);
-        value = other + value;
-      }
-      store_vector(c + j * Tile::lanes, value);
+      finish_vector(task, i, j * Tile::lanes, value);
     }
   }
 }
 
 /// Picks the kernel whose rows and vectors cover the task most tightly.
 template <class Tile, bool InPlace, Element TC, Element TB>
-  requires(!TakesBlocks<Tile>)
 void multiply_covering_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   constexpr int low = Tile::short_rows;
   if (task.columns > Tile::half_columns) {

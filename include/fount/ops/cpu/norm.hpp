@@ -54,11 +54,11 @@ template <Element A, Element W>
     if (n.delta != nullptr) {
       prefetch<line>(reinterpret_cast<std::uintptr_t>(n.delta) + at);
       if constexpr (sizeof(A) > 2) {
-        prefetch<line, Use::written>(reinterpret_cast<std::uintptr_t>(n.sum) + at);
+        prefetch<line, AskedFor::writing>(reinterpret_cast<std::uintptr_t>(n.sum) + at);
       }
     }
     if constexpr (sizeof(A) > 2) {
-      prefetch<line, Use::written>(reinterpret_cast<std::uintptr_t>(n.out) + at);
+      prefetch<line, AskedFor::writing>(reinterpret_cast<std::uintptr_t>(n.out) + at);
     }
   }
 }
