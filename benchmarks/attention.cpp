@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench.ops.attention: causal attention, forward and backward, on a fused projection. Bound: the
-// peak rate of float, in which bf16 is multiplied here, too. FLOPs are those of the tiles that the mask leaves, in whole or in part:
-// each panel of queries times the keys that one of them sees; 2 products forward, 5 backward. The
-// softmax counts for nothing, so the fraction stays below that of a plain product.
+// peak rate of float, in which bf16 is multiplied here, too. FLOPs are those of the tiles that the
+// mask leaves, in whole or in part: each panel of queries times the keys that one of them sees; 2
+// products forward, 5 backward. The softmax counts for nothing, so the fraction stays below that of a
+// plain product.
 
 #include <algorithm>
 #include <cstdint>
