@@ -10,6 +10,7 @@
 
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
+#include <fount/core/unroll.hpp>
 #include <fount/ops/cpu/stored.hpp>
 
 namespace fount::ops {
@@ -160,17 +161,13 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   constexpr int width = Vectors * Tile::lanes;
   constexpr int words_ahead = 8;  // of B, on their way from the second-level cache to the first
 
-  // Every loop over the tile is unrolled and vectors are copied one by one, never as an array:
-  // otherwise g++ keeps the sums in memory, at a sixth of the speed.
   Vector sums[Rows][Vectors];
   const Word* a_rows[Rows];
-#pragma GCC unroll 16
-  for (int i = 0; i < Rows; ++i) {
-    a_rows[i] = task.a + std::min(i, task.rows - 1) * task.a_row_stride;
+  unroll<Rows>([&](auto i) __attribute__((always_inline)) {
+    a_rows[i] = task.a + std::min<int>(i, task.rows - 1) * task.a_row_stride;
     ask_for_row(task, i, width);
-#pragma GCC unroll 2
-    for (int j = 0; j < Vectors; ++j) sums[i][j] = Vector{};
-  }
+    unroll<Vectors>([&](auto j) __attribute__((always_inline)) { sums[i][j] = Vector{}; });
+  });
 
   const Word* a = task.a;
   const Word* b = task.b;
@@ -188,41 +185,34 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
         __builtin_prefetch(reinterpret_cast<const void*>(next_b), 0, 2);
         next_b += static_cast<std::uintptr_t>(task.next_b_step);
       }
-#pragma GCC unroll 2
-      for (int j = 0; j < Vectors; ++j) {
+      unroll<Vectors>([&](auto j) __attribute__((always_inline)) {
         __builtin_prefetch(b + words_ahead * width + j * Tile::lanes);
         std::memcpy(&b_vectors[j], b + j * Tile::lanes, sizeof b_vectors[j]);
-      }
-#pragma GCC unroll 16
-      for (int i = 0; i < Rows; ++i) {
+      });
+      unroll<Rows>([&](auto i) __attribute__((always_inline)) {
         const Word factor = InPlace ? a_rows[i][k] : a[i];
-#pragma GCC unroll 2
-        for (int j = 0; j < Vectors; ++j) Tile::multiply_add(sums[i][j], b_vectors[j], factor);
-      }
+        unroll<Vectors>([&](auto j) __attribute__((always_inline)) {
+          Tile::multiply_add(sums[i][j], b_vectors[j], factor);
+        });
+      });
     }
   }
 
   if (task.rows < Rows || task.columns < width) {
     T inside[Rows * width];
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) {
-#pragma GCC unroll 2
-      for (int j = 0; j < Vectors; ++j) {
-        const Vector value = sums[i][j];
-        std::memcpy(inside + i * width + j * Tile::lanes, &value, sizeof value);
-      }
-    }
+    unroll<Rows>([&](auto i) __attribute__((always_inline)) {
+      unroll<Vectors>([&](auto j) __attribute__((always_inline)) {
+        std::memcpy(inside + i * width + j * Tile::lanes, &sums[i][j], sizeof(Vector));
+      });
+    });
     store_edge(task, inside, width);
     return;
   }
-#pragma GCC unroll 16
-  for (int i = 0; i < Rows; ++i) {
-#pragma GCC unroll 2
-    for (int j = 0; j < Vectors; ++j) {
-      Vector value = sums[i][j];
-      finish_vector(task, i, j * Tile::lanes, value);
-    }
-  }
+  unroll<Rows>([&](auto i) __attribute__((always_inline)) {
+    unroll<Vectors>([&](auto j) __attribute__((always_inline)) {
+      finish_vector(task, i, j * Tile::lanes, sums[i][j]);
+    });
+  });
 }
 
 /// Picks the kernel whose rows and vectors cover the task most tightly.
