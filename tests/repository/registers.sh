@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Usage: registers.sh SOURCE COMPILER FLAG...
 # Fails if a kernel of the source keeps its sums in memory: that is a third to a quarter of its speed,
-# and no result tells. A multiplication in one must have no operand on the stack, for any instruction
-# set that has tiles of its own.
+# and no result tells. Of twenty multiplications in one none or one may have an operand on the stack, for
+# any instruction set that has tiles of its own.
 set -eu
 
 source=$1
@@ -29,6 +29,7 @@ for set in "-O2 -march=x86-64" "-O2 -march=x86-64-v3" "-O3 -march=x86-64-v3" "-O
       for (kernel in all) kernels++
       if (kernels < 8) { print what ": found " kernels + 0 " kernels, expected at least 8"; exit 1 }
       for (kernel in on_stack) {
+        if (on_stack[kernel] * 20 <= all[kernel]) continue
         print what ": " on_stack[kernel] " of " all[kernel] " multiplications read the stack in\n  " kernel
         bad = 1
       }
