@@ -3,6 +3,7 @@
 
 #include <fount/ops/cpu/eigen.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -193,7 +194,7 @@ TEMPLATE_TEST_CASE("matmul gives the same bits for one, two and three threads an
   const std::vector<Case> cases = {
       {.m = 33, .n = 33, .k = 33},    {.m = 1, .n = 257, .k = 300}, {.m = 257, .n = 1, .k = 300},
       {.m = 97, .n = 128, .k = 1100},  {.m = 200, .n = 65, .k = 31}, {.m = 13, .n = 1500, .k = 1100},
-      {.m = 70, .n = 70, .k = 3100}};
+      {.m = 97, .n = 1500, .k = 1100}, {.m = 70, .n = 70, .k = 3100}};
   for (Case x : cases) {
     for (unsigned flags = 0; flags < 4; ++flags) {
       x.a_transposed = (flags & 1U) != 0;
@@ -223,7 +224,7 @@ TEMPLATE_TEST_CASE("matmul that packs B in many stages agrees with Eigen and wit
   const Cpu one(1);
   const Cpu two(2);
   const Cpu five(5);
-  for (const Count m : {1, 45, 300}) {
+  for (const Count m : {1, 45, 130, 300}) {
     for (unsigned flags = 0; flags < 4; ++flags) {
       const Case x{.m = m, .n = 1701, .k = 2403,
                    .a_transposed = (flags & 1U) != 0, .b_transposed = (flags & 2U) != 0,
@@ -240,6 +241,30 @@ TEMPLATE_TEST_CASE("matmul that packs B in many stages agrees with Eigen and wit
       CHECK(relative_error(a.problem, reference) <= 4 * tolerance<T>);
       CHECK(same_bits(a.c, b.c));
       CHECK(same_bits(a.c, c.c));
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("a row of a product has the same bits alone, among few and among many",
+                   "[ops][matmul]", float, double, bf16) {
+  using T = TestType;
+  const Cpu cpu(2);
+  for (unsigned flags = 0; flags < 8; ++flags) {
+    Case x{.m = 300, .n = 333, .k = flags < 4 ? 2403 : 60,  // several blocks of k and one
+           .a_transposed = (flags & 1U) != 0, .b_transposed = (flags & 2U) != 0,
+           .accumulate = flags == 3, .bias = flags == 2};
+    Operands<T> all(x);
+    Operands<T> some(x);
+    const auto before = some.c;
+    ops::matmul(cpu, all.problem);
+    for (const Count rows : {1, 2, 7, 13, 28, 54, 55, 120}) {
+      std::copy(before.begin(), before.end(), some.c.begin());
+      some.problem.m = rows;
+      ops::matmul(cpu, some.problem);
+      INFO(text_of(x) << ", the first " << rows);
+      const auto end = static_cast<std::size_t>(rows * x.n);
+      CHECK(std::memcmp(some.c.data(), all.c.data(), end * sizeof(T)) == 0);
+      CHECK(std::memcmp(some.c.data() + end, before.data() + end, (before.size() - end) * sizeof(T)) == 0);
     }
   }
 }

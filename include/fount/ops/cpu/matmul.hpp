@@ -127,7 +127,7 @@ class BlockedMatmul {
 
   void run() {
     if (wide_sums && p_.k > max_depth) return run_wide();
-    divide();
+    if (!divide()) return run_row();
     // Tasks are handed out in their order, so whatever a task waits for has been begun.
     crew_.run(stages_ * tasks_, [&](std::int64_t task, int thread) {
       run_task(task / tasks_, task % tasks_, thread);
@@ -175,9 +175,33 @@ class BlockedMatmul {
     }
   }
 
+  /// So few rows that nobody else needs a strip of B: each is packed and multiplied while it is near, so
+  /// that B is read once and never written to memory.
+  void run_row() {
+    const std::int64_t tasks = crew_.count == 1 ? 1 : std::min(all_strips_, task_target);
+    crew_.run(tasks, [&](std::int64_t task, int thread) {
+      std::byte* const workspace = crew_.cpu.workspace(thread);
+      Word* const block = reinterpret_cast<Word*>(workspace);
+      Word* const strip = reinterpret_cast<Word*>(workspace + packed_a_bytes);
+      const std::int64_t last = all_strips_ * (task + 1) / tasks;
+      for (std::int64_t number = 0; number < stages_; ++number) {
+        const Stage stage = stage_at(number);
+        if (!in_place_) pack_a(stage, block, 0, tiles_.count);
+        for (std::int64_t s = all_strips_ * task / tasks; s < last; ++s) {
+          pack_run<Store::cached>(stage, {s, s + 1, 0, stage.words}, strip);
+          const Share next{s + 1, s + 2, 0, stage.words};
+          multiply_strips(stage, {0, tiles_.count, s, s + 1}, block,
+                          [&](std::int64_t) { return strip; },
+                          s + 1 < last ? region_of(stage, next) : Region{});
+        }
+      }
+    });
+  }
+
   /// Chooses the stages, each some strips of B over a block of k, and the grid of tasks in a stage.
-  /// Where A must be packed the grid has few columns, because each column packs A anew.
-  void divide() {
+  /// Where A must be packed the grid has few columns, because each column packs A anew. Returns whether
+  /// the grid has several rows, so that strips of B are shared.
+  bool divide() {
     // The only split that rounding can tell, and it depends on k alone.
     depth_ = std::min(p_.k, align_up(num_chunks(p_.k, num_chunks(p_.k, max_depth)),
                                      16 * Tile::steps_per_word));
@@ -196,6 +220,12 @@ class BlockedMatmul {
                      Tile::tiles_per_task);
     tiles_per_row_ = num_chunks(tiles_.count, num_chunks(tiles_.count, most_tiles));
     const std::int64_t grid_rows = num_chunks(tiles_.count, tiles_per_row_);
+    if (grid_rows == 1) {
+      groups_ = 1;
+      strips_ = all_strips_;
+      stages_ = depth_blocks;
+      return false;
+    }
 
     const Bytes strip_bytes = strip_words_ * static_cast<Bytes>(sizeof(Word));
     std::int64_t groups = 1;
@@ -227,6 +257,7 @@ class BlockedMatmul {
     tasks_ = grid_rows * grid_columns_;
     // The last tasks of a stage only multiply, so that the next is packed before they end.
     shares_ = std::max((tasks_ + 1) / 2, tasks_ - 2 * crew_.count);
+    return true;
   }
 
   /// Words along k that strips of `depth` steps have: whole blocks, filled up with zeros.
@@ -341,27 +372,30 @@ class BlockedMatmul {
   }
 
   void pack_b(const Stage& stage, std::int64_t number, const Share& share) const {
-    if (share.first_word >= share.last_word) return;
-    const std::int64_t k = stage.k0 + share.first_word * Tile::steps_per_word;
-    const std::int64_t depth = depth_of(stage, share);
     for (std::int64_t strip = share.first_strip; strip < share.last_strip;) {
       // As many as lie side by side in one workspace.
       const std::int64_t end = std::min(
           share.last_strip, (strip / strips_per_thread_ + 1) * strips_per_thread_);
-      const std::int64_t column = (stage.first_strip + strip) * Tile::columns;
-      const StripSource<TB> from{p_.b + k * p_.b_row_stride + column * p_.b_col_stride,
-                                p_.b_col_stride, p_.b_row_stride, 0, depth};
-      const std::int64_t columns = std::min((end - strip) * Tile::columns, p_.n - column);
-      const auto pack = [&]<Store How>() {
-        pack_strips<Tile, Tile::columns, Tile::half_columns, How>(
-            packed_strip(number, strip), strip_words_ / Tile::columns, from, columns,
-            share.first_word, share.last_word);
-      };
-      streams_b_ ? pack.template operator()<Store::streamed>()
-                 : pack.template operator()<Store::cached>();
+      const Share run{strip, end, share.first_word, share.last_word};
+      Word* const to = packed_strip(number, strip);
+      streams_b_ ? pack_run<Store::streamed>(stage, run, to) : pack_run<Store::cached>(stage, run, to);
       strip = end;
     }
     if (streams_b_) finish_streams();
+  }
+
+  /// Packs a share whose strips lie side by side, the first of them at `to`.
+  template <Store How>
+  void pack_run(const Stage& stage, const Share& share, Word* to) const {
+    if (share.first_word >= share.last_word) return;
+    const std::int64_t k = stage.k0 + share.first_word * Tile::steps_per_word;
+    const std::int64_t column = (stage.first_strip + share.first_strip) * Tile::columns;
+    const StripSource<TB> from{p_.b + k * p_.b_row_stride + column * p_.b_col_stride,
+                               p_.b_col_stride, p_.b_row_stride, 0, depth_of(stage, share)};
+    const std::int64_t columns =
+        std::min((share.last_strip - share.first_strip) * Tile::columns, p_.n - column);
+    pack_strips<Tile, Tile::columns, Tile::half_columns, How>(
+        to, strip_words_ / Tile::columns, from, columns, share.first_word, share.last_word);
   }
 
   void pack_a(const Stage& stage, Word* block, std::int64_t first_tile,
@@ -387,7 +421,7 @@ class BlockedMatmul {
     }
   }
 
-  /// The tiles of one task. Meanwhile each call of the kernel fetches some rows of `ahead`.
+  /// The tiles of one task.
   void multiply_block(const Stage& stage, std::int64_t number, std::int64_t index, int thread,
                       const Region& ahead) {
     const std::int64_t first_tile = index / grid_columns_ * tiles_per_row_;
@@ -400,6 +434,19 @@ class BlockedMatmul {
       pack_a(stage, block, first_tile, last_tile);
       if (keeps_a_) kept_.add_one();
     }
+    multiply_strips(stage, {first_tile, last_tile, first_strip, last_strip}, block,
+                    [&](std::int64_t strip) { return packed_strip(number, strip); }, ahead);
+  }
+
+  struct Part {
+    std::int64_t first_tile, last_tile;
+    std::int64_t first_strip, last_strip;  // counted within the stage
+  };
+  /// The tiles of a part of C. Meanwhile each call of the kernel fetches some rows of `ahead`.
+  template <class StripAt>
+  void multiply_strips(const Stage& stage, const Part& part, const Word* block, StripAt&& strip_at,
+                       const Region& ahead) const {
+    const auto [first_tile, last_tile, first_strip, last_strip] = part;
     [[maybe_unused]] const typename Tile::Session session{};
     TileTask<Word, TC, TB> task;
     task.depth = stage.words;
@@ -416,9 +463,9 @@ class BlockedMatmul {
     for (std::int64_t s = first_strip; s < last_strip; ++s) {
       const std::int64_t column = (stage.first_strip + s) * Tile::columns;
       task.columns = static_cast<int>(std::min<std::int64_t>(Tile::columns, p_.n - column));
-      task.b = packed_strip(number, s);
+      task.b = strip_at(s);
       const auto next_b = reinterpret_cast<std::uintptr_t>(
-          packed_strip(number, std::min(s + 1, last_strip - 1)));
+          strip_at(std::min(s + 1, last_strip - 1)));
       task.bias = p_.bias != nullptr && stage.k0 == 0 ? p_.bias + column : nullptr;
       for (std::int64_t t = first_tile; t < last_tile; ++t) {
         const std::int64_t row = tiles_.first_row(t);
