@@ -12,8 +12,9 @@
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/core/random.hpp>
+#include <fount/core/unroll.hpp>
 
-#if defined(__AVX512DQ__)
+#if FOUNT_HAS_AVX2
 #include <immintrin.h>
 #endif
 
@@ -24,7 +25,7 @@ inline namespace FOUNT_CPU_NAMESPACE {
 template <Element S>
 [[gnu::always_inline]] inline void round_each(S* to, const compute_t<S>* from, std::int64_t count) {
   std::int64_t i = 0;
-#if FOUNT_HAS_BF16_PRODUCTS && defined(__AVX512DQ__)
+#if FOUNT_HAS_AVX2 && FOUNT_HAS_BF16_PRODUCTS && defined(__AVX512DQ__)
   if constexpr (std::is_same_v<S, bf16>) {
     constexpr int lanes = 32;
     constexpr int subnormal = 0x20;
@@ -53,10 +54,11 @@ constexpr std::int64_t rounding_words(std::int64_t count) {
 
 }  // namespace FOUNT_CPU_NAMESPACE
 
-#if defined(__AVX512BW__) && defined(__AVX512DQ__) && !defined(__CUDACC__)
+#if FOUNT_HAS_AVX2
 namespace detail {
 inline namespace FOUNT_CPU_NAMESPACE {
 
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
 /// A run of thirty-two numbers, two registers of them; false if one is not finite and nothing is done.
 [[gnu::always_inline]] inline bool round_run_stochastically(bf16* to, const float* from,
                                                             const std::uint32_t* words,
@@ -82,6 +84,41 @@ inline namespace FOUNT_CPU_NAMESPACE {
   _mm512_storeu_si512(to, reinterpret_cast<__m512i>(upper_halves));
   return true;
 }
+#else
+/// A run of thirty-two numbers, four registers of them; false if one is not finite and nothing is done.
+[[gnu::always_inline]] inline bool round_run_stochastically(bf16* to, const float* from,
+                                                            const std::uint32_t* words,
+                                                            unsigned rotation) {
+  typedef std::uint32_t Words __attribute__((vector_size(32)));
+  const auto load = [](const void* address) {
+    Words all;
+    std::memcpy(&all, address, sizeof all);
+    return all;
+  };
+  constexpr int lanes = 8;
+  Words rounded[4];
+  Words not_finite{};
+  unroll<4>([&](auto i) {
+    const Words word = load(words + i % 2 * lanes);
+    const unsigned by = (rotation + i / 2 * 16U) % 32U;
+    const Words random = by == 0 ? word : word >> by | word << (32U - by);
+    const Words value = load(from + i * lanes);
+    not_finite |= reinterpret_cast<Words>((value & 0x7f800000U) == 0x7f800000U);
+    rounded[i] = (value + (random & 0xffffU)) >> 16U;
+  });
+  if (_mm256_testz_si256(reinterpret_cast<__m256i>(not_finite), reinterpret_cast<__m256i>(not_finite)) == 0) {
+    return false;
+  }
+  unroll<2>([&](auto i) {
+    // Quarters of the two registers take turns.
+    const __m256i packed = _mm256_packus_epi32(reinterpret_cast<__m256i>(rounded[2 * i]),
+                                               reinterpret_cast<__m256i>(rounded[2 * i + 1]));
+    const __m256i in_order = _mm256_permute4x64_epi64(packed, 0b11'01'10'00);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i * 2 * lanes), in_order);
+  });
+  return true;
+}
+#endif
 
 }  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace detail
@@ -99,7 +136,7 @@ inline namespace FOUNT_CPU_NAMESPACE {
                                                              unsigned rotation) {
   constexpr std::int64_t half = shared_word_distance;
   for (std::int64_t begin = 0; begin < count; words += half) {
-#if defined(__AVX512BW__) && defined(__AVX512DQ__) && !defined(__CUDACC__)
+#if FOUNT_HAS_AVX2
     if (count - begin >= 2 * half &&
         detail::round_run_stochastically(to + begin, from + begin, words, rotation)) {
       begin += 2 * half;

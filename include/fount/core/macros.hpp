@@ -10,6 +10,13 @@
 #define FOUNT_HOST_DEVICE
 #endif
 
+/// Whether code may name instructions of AVX2; nvcc's front end does not take all of them.
+#if (defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))) && !defined(__CUDACC__)
+#define FOUNT_HAS_AVX2 1
+#else
+#define FOUNT_HAS_AVX2 0
+#endif
+
 /// Whether the instruction set multiplies pairs of bf16 and adds in float (vdpbf16ps).
 #if defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define FOUNT_HAS_BF16_PRODUCTS 1
