@@ -27,7 +27,7 @@ std::vector<T> numbers(Count count, unsigned seed) {
   std::uint32_t state = seed * 2654435761U + 1;
   for (T& value : values) {
     state = state * 1664525U + 1013904223U;
-    value = static_cast<T>(static_cast<double>(state >> 8U) / 8388608.0 - 1.0);
+    value = static_cast<T>(static_cast<compute_t<T>>(static_cast<double>(state >> 8U) / 8388608.0 - 1.0));
   }
   return values;
 }
