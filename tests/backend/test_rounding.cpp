@@ -96,7 +96,7 @@ TEST_CASE("numbers rounded stochastically together have the bits of numbers roun
 }
 
 TEST_CASE("random words made together are those of their blocks", "[backend][rounding][random]") {
-  constexpr int blocks = 37;  // two groups of sixteen and a rest
+  constexpr int blocks = 37;  // two groups of sixteen or four of eight, and a rest
   for (const std::uint64_t first : {0ULL, 5ULL, 0xfffffff9ULL, 1234567890123ULL}) {
     CAPTURE(first);
     const fount::RandomStream stream{.seed = 0x123456789abcdefULL,

@@ -18,5 +18,11 @@ __global__ void store(int* out) {
 }
 template __global__ void store<model.head_dim()>(int*);
 
+// A kernel for the CPU by name: its lambdas have failed in the front end where the same kernel within a
+// model passed.
+using Tile = fount::ops::detail::NativeTile<float>;
+template void fount::ops::detail::multiply_covering_tile<Tile, false, float, float>(
+    const fount::ops::detail::TileTask<float, float, float>&);
+
 fount::MemoryPlan planned() { return fount::generate_plan<model, fount::fp32>(); }
 fount::ModelEntry entry() { return fount::model_entry<model, fount::fp32>("model"); }

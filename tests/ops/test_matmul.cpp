@@ -257,7 +257,7 @@ TEMPLATE_TEST_CASE("a row of a product has the same bits alone, among few and am
     Operands<T> some(x);
     const auto before = some.c;
     ops::matmul(cpu, all.problem);
-    for (const Count rows : {1, 2, 7, 13, 28, 54, 55, 120}) {
+    for (const Count rows : {1, 2, 7, 13, 24, 25, 28, 29, 54, 55, 120}) {
       std::copy(before.begin(), before.end(), some.c.begin());
       some.problem.m = rows;
       ops::matmul(cpu, some.problem);

@@ -14,18 +14,14 @@ namespace detail {
 using Float = NativeTile<float>;
 using Double = NativeTile<double>;
 KERNELS(Float, false, float, float)
-KERNELS(Float, false, float, bf16)
-KERNELS(Float, false, bf16, bf16)
 KERNELS(Double, false, double, double)
 #if !defined(__AVX512F__)  // taller tiles pack
 KERNELS(Float, true, float, float)
-KERNELS(Float, true, float, bf16)
 KERNELS(Double, true, double, double)
 #endif
 #if FOUNT_HAS_BF16_PRODUCTS
 KERNELS(PairTile, false, float, bf16)
 KERNELS(PairTile, false, bf16, bf16)
-KERNELS(PairTile, false, float, float)
 #endif
 }  // namespace detail
 

@@ -25,7 +25,7 @@ inline namespace FOUNT_CPU_NAMESPACE {
 template <Element S>
 [[gnu::always_inline]] inline void round_each(S* to, const compute_t<S>* from, std::int64_t count) {
   std::int64_t i = 0;
-#if FOUNT_HAS_AVX2 && FOUNT_HAS_BF16_PRODUCTS && defined(__AVX512DQ__)
+#if FOUNT_HAS_BF16_PRODUCTS && defined(__AVX512DQ__) && !defined(__CUDACC__)
   if constexpr (std::is_same_v<S, bf16>) {
     constexpr int lanes = 32;
     constexpr int subnormal = 0x20;
@@ -90,7 +90,7 @@ inline namespace FOUNT_CPU_NAMESPACE {
                                                             const std::uint32_t* words,
                                                             unsigned rotation) {
   typedef std::uint32_t Words __attribute__((vector_size(32)));
-  const auto load = [](const void* address) {
+  const auto load = [](const void* address) __attribute__((always_inline)) {
     Words all;
     std::memcpy(&all, address, sizeof all);
     return all;
@@ -98,7 +98,7 @@ inline namespace FOUNT_CPU_NAMESPACE {
   constexpr int lanes = 8;
   Words rounded[4];
   Words not_finite{};
-  unroll<4>([&](auto i) {
+  unroll<4>([&](auto i) __attribute__((always_inline)) {
     const Words word = load(words + i % 2 * lanes);
     const unsigned by = (rotation + i / 2 * 16U) % 32U;
     const Words random = by == 0 ? word : word >> by | word << (32U - by);
@@ -109,7 +109,7 @@ inline namespace FOUNT_CPU_NAMESPACE {
   if (_mm256_testz_si256(reinterpret_cast<__m256i>(not_finite), reinterpret_cast<__m256i>(not_finite)) == 0) {
     return false;
   }
-  unroll<2>([&](auto i) {
+  unroll<2>([&](auto i) __attribute__((always_inline)) {
     // Quarters of the two registers take turns.
     const __m256i packed = _mm256_packus_epi32(reinterpret_cast<__m256i>(rounded[2 * i]),
                                                reinterpret_cast<__m256i>(rounded[2 * i + 1]));

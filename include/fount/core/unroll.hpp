@@ -8,8 +8,8 @@
 namespace fount {
 
 /// Calls body(index) for 0 .. Count - 1 with indices that are constants (std::integral_constant of
-/// int). Unlike a loop that an optimisation pass unrolls later, arrays indexed this way are single
-/// variables to the compiler from the start, and stay in registers whatever surrounds them.
+/// int). Elements of arrays that are indexed this way are single variables to the compiler from the start,
+/// so that they can stay in registers; in a loop that a later pass unrolls that depends on what surrounds it.
 template <int Count, class Body>
 [[gnu::always_inline]] constexpr void unroll(Body&& body) {
   [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {

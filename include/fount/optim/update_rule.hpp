@@ -49,7 +49,7 @@ namespace detail {
 /// roots and quotients of one block into the loads of the next.
 inline constexpr int update_width = 64;
 /// Words for the rounding of one block after the other. They are made for two blocks at a time:
-/// sixteen blocks of Philox side by side cost the least.
+/// blocks of Philox side by side cost less, sixteen of them with AVX-512 and eight with AVX2.
 class RoundingWords {
  public:
   /// Words for the block at `begin`, every second of which is asked for after the one before; null if

@@ -175,8 +175,8 @@ class BlockedMatmul {
     }
   }
 
-  /// So few rows that nobody else needs a strip of B: each is packed and multiplied while it is near, so
-  /// that B is read once and never written to memory.
+  /// So few rows that nobody else needs a strip of B: each is packed and multiplied at once, so that B is
+  /// read once and its packed strips stay in the caches of one core.
   void run_row() {
     const std::int64_t tasks = crew_.count == 1 ? 1 : std::min(all_strips_, task_target);
     crew_.run(tasks, [&](std::int64_t task, int thread) {
@@ -184,6 +184,7 @@ class BlockedMatmul {
       Word* const block = reinterpret_cast<Word*>(workspace);
       Word* const strip = reinterpret_cast<Word*>(workspace + packed_a_bytes);
       const std::int64_t last = all_strips_ * (task + 1) / tasks;
+      [[maybe_unused]] const typename Tile::Session session{};
       for (std::int64_t number = 0; number < stages_; ++number) {
         const Stage stage = stage_at(number);
         if (!in_place_) pack_a(stage, block, 0, tiles_.count);
@@ -434,6 +435,7 @@ class BlockedMatmul {
       pack_a(stage, block, first_tile, last_tile);
       if (keeps_a_) kept_.add_one();
     }
+    [[maybe_unused]] const typename Tile::Session session{};
     multiply_strips(stage, {first_tile, last_tile, first_strip, last_strip}, block,
                     [&](std::int64_t strip) { return packed_strip(number, strip); }, ahead);
   }
@@ -447,7 +449,6 @@ class BlockedMatmul {
   void multiply_strips(const Stage& stage, const Part& part, const Word* block, StripAt&& strip_at,
                        const Region& ahead) const {
     const auto [first_tile, last_tile, first_strip, last_strip] = part;
-    [[maybe_unused]] const typename Tile::Session session{};
     TileTask<Word, TC, TB> task;
     task.depth = stage.words;
     task.a_row_stride = in_place_ ? p_.a_row_stride : 0;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include <fount/core/arena.hpp>
+#include <fount/backend/chunks.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/core/unroll.hpp>
@@ -39,11 +39,10 @@ struct MatmulTile {
   static constexpr std::int64_t most_words = 4096 / static_cast<int>(sizeof(Word));
   /// Tiles of C that one task stacks up, so that a strip of B is used often while it is near.
   static constexpr std::int64_t tiles_per_task = 9;
-  /// Words along k that are written out one behind the other, with one question to memory for what comes
-  /// next. Beside the 12 multiply-adds of a step of 6 x 2 vectors there were 15 other instructions; eight
+  /// Words along k that are written out one behind the other, with one prefetch of what comes next. Beside the 12 multiply-adds of a step of 6 x 2 vectors there were 15 other instructions; eight
   /// steps at once have 9 a step. Products were 1.00 to 1.34 times as fast (AMD EPYC, Zen 3; most where
-  /// another program shares the core). Taller tiles have time for the others, and multiplications
-  /// that are not fused need the registers (SSE2: 0.7 times as fast).
+  /// another program shares the core). Taller tiles hide those behind more multiply-adds and stay as they
+  /// were measured; multiplications that are not fused need the registers (SSE2: 0.7 times as fast).
   static constexpr int steps_at_once = VectorBytes == 32 ? 8 : 1;
   /// Rows of A that lie consecutive along k are read where they are while their pointers fit
   /// the general registers; taller tiles pack them.
@@ -169,12 +168,13 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   constexpr int line_bytes = 64;
   constexpr int words_ahead = 8;  // of B, on their way from the second-level cache to the first
 
+  const Vector zero{};  // not in the lambda: nvcc 13.0 fails on it there
   Vector sums[Rows][Vectors];
   const Word* a_rows[Rows];
   unroll<Rows>([&](auto i) __attribute__((always_inline)) {
     a_rows[i] = task.a + std::min<int>(i, task.rows - 1) * task.a_row_stride;
     ask_for_row(task, i, width);
-    unroll<Vectors>([&](auto j) __attribute__((always_inline)) { sums[i][j] = Vector{}; });
+    unroll<Vectors>([&](auto j) __attribute__((always_inline)) { sums[i][j] = zero; });
   });
 
   const Word* a = task.a;
@@ -210,15 +210,22 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   std::uintptr_t next_b = task.next_b;
   const auto next_b_bytes = static_cast<std::uintptr_t>(steps * task.next_b_step);
   const std::int64_t row_steps =
-      task.ahead.row_steps > 0 ? align_up(task.ahead.row_steps, steps) : task.depth;
+      task.ahead.row_steps > 0 ? num_chunks(task.ahead.row_steps, steps) * steps : task.depth;
   while (k + steps <= task.depth) {
     const std::int64_t end = std::min(task.depth, k + row_steps) - (steps - 1);
     std::uintptr_t next = ahead;
     ahead += static_cast<std::uintptr_t>(task.ahead.row_stride);
-    for (; k < end; next += steps * Ahead::bytes_per_step) {
+    while (k < end) {
       __builtin_prefetch(reinterpret_cast<const void*>(next), 0, 2);
-      __builtin_prefetch(reinterpret_cast<const void*>(next_b), 0, 2);
-      next_b += next_b_bytes;
+      next += steps * Ahead::bytes_per_step;
+      if constexpr (steps > 1) {
+        for (const std::uintptr_t behind = next_b + next_b_bytes; next_b < behind; next_b += line_bytes) {
+          __builtin_prefetch(reinterpret_cast<const void*>(next_b), 0, 2);
+        }
+      } else if constexpr (!InPlace) {  // pointers to the rows of A leave it no register
+        __builtin_prefetch(reinterpret_cast<const void*>(next_b), 0, 2);
+        next_b += next_b_bytes;
+      }
       multiply.template operator()<steps>();
     }
   }
