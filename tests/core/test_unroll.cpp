@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include <catch2/catch.hpp>
+#include "support/catch.hpp"
 
 TEST_CASE("unroll: every index once, in order, as a constant") {
   constexpr auto indices = [] {
