@@ -208,6 +208,7 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
   constexpr int steps = Tile::steps_at_once;
   std::uintptr_t ahead = task.ahead.address;
   std::uintptr_t next_b = task.next_b;
+  [[maybe_unused]] std::uintptr_t next_b_end = next_b;
   const auto next_b_bytes = static_cast<std::uintptr_t>(steps * task.next_b_step);
   const std::int64_t row_steps =
       task.ahead.row_steps > 0 ? num_chunks(task.ahead.row_steps, steps) * steps : task.depth;
@@ -219,7 +220,8 @@ void multiply_tile(const TileTask<typename Tile::Word, TC, TB>& task) {
       __builtin_prefetch(reinterpret_cast<const void*>(next), 0, 2);
       next += steps * Ahead::bytes_per_step;
       if constexpr (steps > 1) {
-        for (const std::uintptr_t behind = next_b + next_b_bytes; next_b < behind; next_b += line_bytes) {
+        next_b_end += next_b_bytes;
+        for (; next_b < next_b_end; next_b += line_bytes) {  // every line once
           __builtin_prefetch(reinterpret_cast<const void*>(next_b), 0, 2);
         }
       } else if constexpr (!InPlace) {  // pointers to the rows of A leave it no register
