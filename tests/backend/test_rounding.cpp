@@ -59,42 +59,6 @@ TEST_CASE("rounding keeps subnormal numbers, zeros, infinities and NaN", "[backe
   }
 }
 
-TEST_CASE("numbers rounded stochastically together have the bits of numbers rounded alone",
-          "[backend][rounding][random]") {
-  using limits = std::numeric_limits<float>;
-  const fount::RandomStream stream{.seed = 3, .purpose = fount::RandomPurpose::rounding};
-  for (const std::int64_t count : {0, 1, 15, 16, 17, 31, 32, 33, 97, 4096}) {
-    std::vector<std::uint32_t> words(static_cast<std::size_t>(fount::rounding_words(count)));
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = stream.bits(i);
-    std::vector<float> values(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = std::bit_cast<float>(stream.bits(words.size() + i));
-    }
-    // Among finite numbers only, and beside those that are none.
-    for (const float special : {1.0F, limits::infinity(), -limits::infinity(),
-                                limits::quiet_NaN(), std::bit_cast<float>(0xff800001U),
-                                limits::denorm_min(), limits::max()}) {
-      for (std::size_t place = 0; place < values.size(); place += 37) values[place] = special;
-      for (const unsigned rotation : {0U, 8U, 16U, 24U, 31U}) {
-        CAPTURE(count, special, rotation);
-        std::vector<fount::bf16> rounded(values.size() + 1, fount::bf16(1.0F));
-        fount::round_each_stochastically(rounded.data(), values.data(), count, words.data(),
-                                         rotation);
-        std::int64_t wrong = 0;
-        for (std::size_t i = 0; i < values.size(); ++i) {
-          const std::uint64_t word = words[i / 32 * 16 + i % 16];
-          const auto bits =
-              static_cast<std::uint32_t>((word << 32U | word) >> (rotation + (i & 16U)));
-          // In bits: NaN is not equal to itself.
-          wrong += rounded[i].bits != fount::round_stochastically(values[i], bits).bits ? 1 : 0;
-        }
-        CHECK(wrong == 0);
-        CHECK(rounded.back() == fount::bf16(1.0F));  // nothing beyond the end
-      }
-    }
-  }
-}
-
 TEST_CASE("random words made together are those of their blocks", "[backend][rounding][random]") {
   constexpr int blocks = 37;  // two groups of sixteen or four of eight, and a rest
   for (const std::uint64_t first : {0ULL, 5ULL, 0xfffffff9ULL, 1234567890123ULL}) {

@@ -37,7 +37,12 @@ FOUNT_HOST_DEVICE constexpr std::array<std::uint32_t, 4> philox4x32(
 
 /// Streams that share a seed but never a value.
 enum class RandomPurpose : std::uint32_t {
-  initialise, dropout, shuffle, sampling, masking, rounding
+  initialise,
+  dropout,
+  shuffle,
+  sampling,
+  masking,
+  rounding
 };
 
 /// One stream of random numbers, addressed by index.
@@ -74,6 +79,32 @@ struct RandomStream {
   }
 };
 
+/// Words for the stochastic rounding of many numbers, at a fifth of Philox's operations. Philox makes two
+/// keys for a stretch of words; between them a word's index is mixed by two multiplications (the
+/// mixer "lowbias32" of C. Wellons, 2018, https://nullprogram.com/blog/2018/07/31/). Good enough
+/// for rounding, which asks that errors be right on average and hardly related; not for what is
+/// drawn once.
+class RoundingWords {
+ public:
+  constexpr RoundingWords(const RandomStream& stream, std::uint64_t stretch) {
+    const auto block = stream.block(stretch);
+    keys_[0] = block[0];
+    keys_[1] = block[1];
+  }
+
+  /// The word of an index, or those of a register of indices.
+  template <class W>
+  [[gnu::always_inline]] constexpr W at(W index) const {
+    W x = index ^ keys_[0];
+    x = (x ^ (x >> 16U)) * 0x7feb352dU ^ keys_[1];
+    x = (x ^ (x >> 15U)) * 0x846ca68bU;
+    return x ^ (x >> 16U);
+  }
+
+ private:
+  std::uint32_t keys_[2] = {};
+};
+
 inline namespace FOUNT_CPU_NAMESPACE {
 
 #if FOUNT_HAS_AVX2
@@ -100,13 +131,13 @@ inline constexpr std::uint32_t blocks_at_once = sets * lanes;
   return reinterpret_cast<Lanes>(_mm512_maskz_mul_epu32(
       all, reinterpret_cast<__m512i>(a), _mm512_set1_epi64(static_cast<long long>(b))));
 #else
-  return reinterpret_cast<Lanes>(_mm256_mul_epu32(
-      reinterpret_cast<__m256i>(a), _mm256_set1_epi64x(static_cast<long long>(b))));
+  return reinterpret_cast<Lanes>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a),
+                                                  _mm256_set1_epi64x(static_cast<long long>(b))));
 #endif
 }
 
-/// The words of `blocks_at_once` blocks, made side by side. A word is the lower half of a lane, the upper
-/// half is anything: the multiplication does not look at it.
+/// The words of `blocks_at_once` blocks, made side by side. A word is the lower half of a lane, the
+/// upper half is anything: the multiplication does not look at it.
 [[gnu::always_inline]] inline void several_blocks(std::uint32_t* words, const RandomStream& stream,
                                                   std::uint64_t first) {
   Lanes counter[sets][4];
@@ -147,8 +178,8 @@ inline constexpr std::uint32_t blocks_at_once = sets * lanes;
 #endif
 
 /// The words of blocks first .. first + Blocks - 1, four each. The stream is a copy, so that no
-/// store can change it and the loop vectorises; with AVX-512 and AVX2 several blocks go side by side all
-/// the same, at 0.43 ns a word where g++ 12 reaches 1.2 (Zen 4, AVX-512, 2026-11-29).
+/// store can change it and the loop vectorises; with AVX-512 and AVX2 several blocks go side by
+/// side all the same, at 0.43 ns a word where g++ 12 reaches 1.2 (Zen 4, AVX-512, 2026-11-29).
 template <int Blocks>
 inline void random_words(std::uint32_t* __restrict words, const RandomStream stream,
                          std::uint64_t first) {
@@ -166,8 +197,9 @@ inline void random_words(std::uint32_t* __restrict words, const RandomStream str
 
 }  // namespace FOUNT_CPU_NAMESPACE
 
-/// Up or down to one of the two neighbours in bfloat16, the nearer one the likelier: right on average
-/// (Gupta et al. 2015, https://arxiv.org/abs/1502.02551). @param random at least 16 random bits
+/// Up or down to one of the two neighbours in bfloat16, the nearer one the likelier: right on
+/// average (Gupta et al. 2015, https://arxiv.org/abs/1502.02551). @param random at least 16 random
+/// bits
 FOUNT_HOST_DEVICE constexpr bf16 round_stochastically(float value, std::uint32_t random) {
   const auto word = std::bit_cast<std::uint32_t>(value);
   // NaN and infinity stay; without a branch, so that a loop vectorises.

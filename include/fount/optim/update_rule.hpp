@@ -3,15 +3,14 @@
 // What an update rule is: given weights, gradients and its moments, one step in place. Which
 // tensors there are, which of them decay, and when a step is skipped is the driver's business.
 
-#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 
 #include <fount/backend/chunks.hpp>
 #include <fount/backend/cpu.hpp>
+#include <fount/backend/pairs.hpp>
 #include <fount/backend/prefetch.hpp>
-#include <fount/backend/rounding.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/core/random.hpp>
@@ -28,10 +27,10 @@ struct Segment {
   const G* gradient = nullptr;         // (count)
   M* moments[2] = {nullptr, nullptr};  // (count) each; as many as the rule has
   std::int64_t count = 0;
-  T* master = nullptr;      // (count) the weights that are updated, of which `weight` is then a
-                            // rounded copy; null: `weight` itself is
-  bool stochastic = false;  // weights and moments in bfloat16 are rounded stochastically
-  RandomStream rounding = {};  // by the words of this stream, from element 0 on, half a word each
+  T* master = nullptr;         // (count) the weights that are updated, of which `weight` is then a
+                               // rounded copy; null: `weight` itself is
+  bool stochastic = false;     // weights and moments in bfloat16 are rounded stochastically
+  RandomStream rounding = {};  // by words made from this stream, half a word each
 };
 
 /// What changes from step to step. Weight decay is decoupled from the gradient: the weight shrinks
@@ -45,48 +44,10 @@ struct UpdateScalars {
 
 namespace detail {
 
-/// Elements that a rule updates at a time, on the stack: few, so that the processor looks beyond the
-/// roots and quotients of one block into the loads of the next.
+/// Elements whose memory is asked for at once, and how far ahead. The processor's own prefetching
+/// loses track of four or five arrays that are read and written side by side (AMD Zen 5: 0.71 of a
+/// plain stream loop without, 0.96 with it).
 inline constexpr int update_width = 64;
-/// Words for the rounding of one block after the other. They are made for two blocks at a time:
-/// blocks of Philox side by side cost less, sixteen of them with AVX-512 and eight with AVX2.
-class RoundingWords {
- public:
-  /// Words for the block at `begin`, every second of which is asked for after the one before; null if
-  /// the segment is rounded to nearest.
-  template <Element W, Element G, Element M>
-  [[gnu::always_inline]] const std::uint32_t* at(const Segment<W, G, M>& s, std::int64_t begin) {
-    constexpr std::int64_t two_blocks = 2 * update_width;
-    static_assert(elementwise_chunk % two_blocks == 0, "a chunk must begin where words are made");
-    if (!s.stochastic) return nullptr;
-    const std::int64_t place = begin % two_blocks;
-    if (place == 0) {
-      const std::int64_t philox_block = rounding_words(begin) / 4;
-      random_words<rounding_words(two_blocks) / 4>(words_, s.rounding,
-                                                   static_cast<std::uint64_t>(philox_block));
-    }
-    return words_ + rounding_words(place);
-  }
-
- private:
-  std::uint32_t words_[rounding_words(2 * update_width)];
-};
-
-/// Rounds a block of results to what they are stored in: to nearest, or where there are random words
-/// stochastically, by 16 bits of them from bit `rotation` on.
-template <Element S>
-[[gnu::always_inline]] inline void store_rounded(S* to, const compute_t<S>* values,
-                                                 std::int64_t count, const std::uint32_t* words,
-                                                 unsigned rotation) {
-  if constexpr (std::is_same_v<S, bf16>) {
-    if (words != nullptr) return round_each_stochastically(to, values, count, words, rotation);
-  }
-  round_each(to, values, count);
-}
-
-/// How far ahead of a block its memory is asked for. The processor's own prefetching loses track of
-/// four or five arrays that are read and written side by side (AMD Zen 5: 0.71 of a plain stream loop
-/// without, 0.96 with it).
 inline constexpr std::int64_t elements_ahead = 256;
 
 template <class T>
@@ -95,35 +56,90 @@ template <class T>
                                      elements_ahead * sizeof(T));
 }
 
-/// The same for the weights that update_weights() reads.
-template <Element W, Element G, Element M>
-[[gnu::always_inline]] inline void fetch_weights_ahead(const Segment<W, G, M>& s,
-                                                       std::int64_t begin) {
-  if (s.master != nullptr) {
-    fetch_ahead(s.master + begin);
+enum class Rounding : std::uint8_t { to_nearest, stochastic };
+
+/// Weights that are updated: a segment's own, or its master weights, of which its own are then a
+/// copy.
+enum class Updated : std::uint8_t { weights, master };
+
+/// Stores results of a rule. @tparam rotation of the words that they are rounded by
+template <Rounding R, unsigned rotation, class Place, Element S, class Numbers, class Words>
+[[gnu::always_inline]] inline void store_result(Place at, S* row, const Numbers& numbers,
+                                                const Words& words) {
+  if constexpr (R == Rounding::stochastic && std::is_same_v<S, bf16>) {
+    at.template store_stochastically<rotation>(row, numbers, words);
   } else {
-    fetch_ahead(s.weight + begin);
+    at.store(row, numbers);
   }
 }
 
-/// Replaces `count` weights from `begin` on, w by updated(j, w) for the j-th: the master weights where
-/// there are some, of which the weights are then a rounded copy.
-/// @param words for stochastic rounding, or null
-template <Element W, Element G, Element M, class Updated>
-[[gnu::always_inline]] inline void update_weights(const Segment<W, G, M>& s, std::int64_t begin,
-                                                  std::int64_t count, const std::uint32_t* words,
-                                                  Updated updated) {
-  compute_t<W> values[update_width];
-  if (s.master != nullptr) {
-    compute_t<W>* const master = s.master + begin;
-    for (std::int64_t j = 0; j < count; ++j) values[j] = updated(j, master[j]);
-    std::copy_n(values, count, master);
-    store_rounded(s.weight + begin, values, count, nullptr, 0);
-  } else {
-    W* const weight = s.weight + begin;
-    for (std::int64_t j = 0; j < count; ++j) values[j] = updated(j, value_of(weight[j]));
-    store_rounded(weight, values, count, words, 0);
-  }
+/// Applies a rule to elements [begin, end), which make one chunk.
+template <int num_moments, Order O, Rounding R, Updated U, Element W, Element G, Element M,
+          class Rule>
+void update_chunk(const Segment<W, G, M>& s, std::int64_t begin, std::int64_t end, Rule rule) {
+  using T = compute_t<W>;
+  const auto stretch = static_cast<std::uint64_t>(begin / elementwise_chunk);
+  const RoundingWords all_words(s.rounding, stretch);
+  W* const copy = s.weight + begin;
+  auto* const weight = [&] {
+    if constexpr (U == Updated::master) {
+      return s.master + begin;
+    } else {
+      return s.weight + begin;
+    }
+  }();
+  const G* const gradient = s.gradient + begin;
+  M* const m = s.moments[0] + begin;
+  M* const v = num_moments > 1 ? s.moments[1] + begin : nullptr;
+  for_each_block<update_width>(0, end - begin, [=](std::int64_t block, auto size) {
+    fetch_ahead(weight + block);
+    fetch_ahead(gradient + block);
+    fetch_ahead(m + block);
+    if constexpr (num_moments > 1) fetch_ahead(v + block);
+    for_each_pair<O, T>(
+        block, block + size, [=](auto at) __attribute__((always_inline)) {
+          auto new_weight = at.load(weight);
+          const auto d_weight = at.load(gradient);
+          auto new_m = at.load(m);
+          const auto words = R == Rounding::stochastic ? at.words(all_words) : at.no_words();
+          // One random word for two elements, 16 bits of it for each result of either: from bit 16
+          // on for m, from 8 on for v, from 0 on for the weight, and of the other element the 16
+          // bits that these leave. An element's three overlap, but the upper eight of a run decide
+          // in 255 of 256 cases, and no two share those. The weight of one element and m of the
+          // other are rounded by the same bits: they meet in no formula.
+          if constexpr (num_moments > 1) {
+            auto new_v = at.load(v);
+            on_each(rule, new_weight, d_weight, new_m, new_v);
+            store_result<R, 8>(at, v, new_v, words);
+          } else {
+            on_each(rule, new_weight, d_weight, new_m);
+          }
+          store_result<R, 16>(at, m, new_m, words);
+          store_result<R, 0>(at, weight, new_weight, words);
+          if constexpr (U == Updated::master) at.store(copy, new_weight);
+        });
+  });
+}
+
+/// rule(weight, gradient, moments...) for every element of a segment: what it leaves in weight and
+/// moments is stored. It is called with registers, and with numbers where a chunk ends.
+template <int num_moments, Element W, Element G, Element M, class Rule>
+void update_segment(const Cpu& cpu, const Segment<W, G, M>& s, Rule rule) {
+  constexpr bool rounds_stochastically = std::is_same_v<W, bf16> || std::is_same_v<M, bf16>;
+  parallel_chunks(cpu, s.count, elementwise_chunk, [&](std::int64_t begin, std::int64_t end) {
+    if (s.master != nullptr) {
+      update_chunk<num_moments, Order::consecutive, Rounding::to_nearest, Updated::master>(
+          s, begin, end, rule);
+    } else if (rounds_stochastically && s.stochastic) {
+      if constexpr (rounds_stochastically) {
+        update_chunk<num_moments, Order::alternating, Rounding::stochastic, Updated::weights>(
+            s, begin, end, rule);
+      }
+    } else {
+      update_chunk<num_moments, order_of<W, G, M>, Rounding::to_nearest, Updated::weights>(
+          s, begin, end, rule);
+    }
+  });
 }
 
 }  // namespace detail

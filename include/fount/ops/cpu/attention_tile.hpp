@@ -10,49 +10,19 @@
 #include <type_traits>
 #include <utility>
 
+#include <fount/backend/shuffle.hpp>
+#include <fount/backend/stored.hpp>
+#include <fount/backend/vectors.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
-#include <fount/ops/cpu/shuffle.hpp>
-#include <fount/ops/cpu/stored.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace attention_detail {
 
-/// Bytes of a vector register, by the name of the instruction set.
-namespace register_bytes {
-inline constexpr int amx_bf16 = 64;
-inline constexpr int avx512_bf16 = 64;
-inline constexpr int avx512 = 64;
-inline constexpr int avx2 = 32;
-inline constexpr int portable = 16;
-}  // namespace register_bytes
-inline constexpr int vector_bytes = register_bytes::FOUNT_CPU_NAMESPACE;
-
-template <Real T>
-inline constexpr int vector_width = vector_bytes / static_cast<int>(sizeof(T));
-
 /// Queries that are computed side by side, one in each lane of two registers.
 template <Real T>
 inline constexpr int panel_width = 2 * vector_width<T>;
-
-template <Real T>
-struct Vectors {
-  using Register [[gnu::vector_size(vector_bytes)]] = T;
-  using Memory [[gnu::vector_size(vector_bytes), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
-};
-
-template <Real T>
-using Vector = typename Vectors<T>::Register;
-
-template <Real T>
-[[gnu::always_inline]] inline Vector<T> load(const T* from) {
-  return *reinterpret_cast<const typename Vectors<T>::Memory*>(from);
-}
-template <Real T>
-[[gnu::always_inline]] inline void store(T* to, Vector<T> value) {
-  *reinterpret_cast<typename Vectors<T>::Memory*>(to) = value;
-}
 
 /// The next register of elements, as numbers to compute with.
 template <Element A>
@@ -62,7 +32,7 @@ template <Element A>
     return load<T>(from);
   } else {
     Vector<T> result;
-    detail::load_vector(result, from);
+    load_vector(result, from);
     return result;
   }
 }
@@ -173,7 +143,7 @@ inline void store_row(A* to, const compute_t<A>* from, int count, compute_t<A> f
   constexpr int lanes = vector_width<T>;
   int d = 0;
   for (; d + lanes <= count; d += lanes) {
-    detail::store_vector<A, Vector<T>>(to + d, factor * load<T>(from + d));
+    store_vector<A, Vector<T>>(to + d, factor * load<T>(from + d));
   }
   for (; d < count; ++d) to[d] = static_cast<A>(factor * from[d]);
 }
@@ -218,7 +188,7 @@ template <Real T, bool Upper, int... I>
   constexpr int lanes = vector_width<T>;
   constexpr int first = Upper ? lanes / 2 : 0;
   Vector<T> result;
-  detail::shuffle<(first + I / 2 + (I % 2) * lanes)...>(result, a, b);
+  shuffle<(first + I / 2 + (I % 2) * lanes)...>(result, a, b);
   return result;
 }
 

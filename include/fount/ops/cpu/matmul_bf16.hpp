@@ -8,10 +8,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include <fount/backend/stored.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/ops/cpu/matmul_tile.hpp>
-#include <fount/ops/cpu/stored.hpp>
 
 #if FOUNT_HAS_BF16_PRODUCTS
 #include <immintrin.h>

@@ -10,13 +10,13 @@
 #include <cstring>
 #include <utility>
 
+#include <fount/backend/shuffle.hpp>
+#include <fount/backend/stored.hpp>
 #include <fount/backend/chunks.hpp>
 #include <fount/backend/prefetch.hpp>
 #include <fount/backend/streaming.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
-#include <fount/ops/cpu/shuffle.hpp>
-#include <fount/ops/cpu/stored.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {

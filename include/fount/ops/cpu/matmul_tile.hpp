@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include <fount/backend/stored.hpp>
 #include <fount/backend/chunks.hpp>
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/core/unroll.hpp>
-#include <fount/ops/cpu/stored.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include <fount/backend/chunks.hpp>
+#include <fount/backend/pairs.hpp>
 #include <fount/backend/prefetch.hpp>
 #include <fount/ops/norm.hpp>
 
@@ -19,25 +20,28 @@ namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
-/// out[i] = value(i) along a row. Where results are rounded, in blocks: see round_each.
-template <Element A, class Value>
-[[gnu::always_inline]] inline void write_row(A* __restrict out, std::int64_t count, Value value) {
-  if constexpr (std::is_same_v<A, compute_t<A>>) {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = value(i);
-  } else {
-    store_each(out, 0, count, value);
-  }
-}
-
-/// The row to normalise: the residual's own, or its sum with delta, stored on the way.
-template <Element A, Element W>
-const A* row_to_normalise(const NormForward<A, W>& n, std::int64_t row) {
+/// The row to normalise: the residual's own, or its sum with delta, stored on the way. `read(place,
+/// x)` sees its numbers as they are stored.
+template <Order O, Element A, Element W, class Read>
+[[gnu::always_inline]] inline const A* row_to_normalise(const NormForward<A, W>& n,
+                                                        std::int64_t row, Read read) {
+  using T = compute_t<A>;
   const std::int64_t C = n.hidden_size;
   const A* residual = n.residual + row * C;
-  if (n.delta == nullptr) return residual;
+  if (n.delta == nullptr) {
+    for_each_pair<O, T>(
+        0, C, [=](auto at) __attribute__((always_inline)) { read(at, at.load(residual)); });
+    return residual;
+  }
   const A* delta = n.delta + row * C;
   A* sum = n.sum + row * C;
-  write_row(sum, C, [=](std::int64_t i) { return value_of(residual[i]) + value_of(delta[i]); });
+  for_each_pair<O, T>(
+      0, C, [=](auto at) __attribute__((always_inline)) {
+        auto x = at.load(residual);
+        on_each([](auto& a, const auto& b) { a += b; }, x, at.load(delta));
+        at.store(sum, x);
+        read(at, at.load(sum));
+      });
   return sum;
 }
 
@@ -66,12 +70,20 @@ template <Element A, Element W>
 template <Element A, Element W>
 void layer_norm_row(const NormForward<A, W>& n, std::int64_t row) {
   using T = compute_t<A>;
+  constexpr Order order = order_of<A, W>;
   const std::int64_t C = n.hidden_size;
-  const A* x = row_to_normalise(n, row);
-  const T mean = lane_sum<T>(C, [=](std::int64_t i) { return value_of(x[i]); }) / static_cast<T>(C);
-  const T square = lane_sum<T>(
-      C, [=](std::int64_t i) { return (value_of(x[i]) - mean) * (value_of(x[i]) - mean); });
-  const T rstd = T(1) / std::sqrt(square / static_cast<T>(C) + n.eps);
+  const T share = T(1) / static_cast<T>(C);
+  RowSum<T> sum;
+  const A* x = row_to_normalise<order>(n, row, [&](auto at, auto x) {
+    on_each([](auto& sum, const auto& x) { sum += x; }, at.of(sum), x);
+  });
+  const T mean = sum.total() * share;
+  RowSum<T> squares;
+  for_each_pair<order, T>(0, C, [&](auto at) {
+    on_each([=](auto& sum, const auto& x) { sum += (x - mean) * (x - mean); }, at.of(squares),
+            at.load(x));
+  });
+  const T rstd = T(1) / std::sqrt(squares.total() * share + n.eps);
   n.mean[row] = mean;
   n.rstd[row] = rstd;
   ask_for_next_row(n, row);
@@ -80,13 +92,40 @@ void layer_norm_row(const NormForward<A, W>& n, std::int64_t row) {
   const W* bias = n.bias;
   // Each in one expression, so that the compiler may fuse multiplication and addition.
   if (bias != nullptr) {
-    write_row(out, C, [=](std::int64_t i) {
-      return (value_of(x[i]) - mean) * rstd * value_of(weight[i]) + value_of(bias[i]);
+    for_each_pair<order, T>(0, C, [=](auto at) {
+      auto y = at.load(x);
+      on_each([=](auto& y, const auto& w, const auto& b) { y = (y - mean) * rstd * w + b; }, y,
+              at.load(weight), at.load(bias));
+      at.store(out, y);
     });
   } else {
-    write_row(out, C,
-              [=](std::int64_t i) { return (value_of(x[i]) - mean) * rstd * value_of(weight[i]); });
+    for_each_pair<order, T>(0, C, [=](auto at) {
+      auto y = at.load(x);
+      on_each([=](auto& y, const auto& w) { y = (y - mean) * rstd * w; }, y, at.load(weight));
+      at.store(out, y);
+    });
   }
+}
+
+template <Element A, Element W>
+void rms_norm_row(const NormForward<A, W>& n, std::int64_t row) {
+  using T = compute_t<A>;
+  constexpr Order order = order_of<A, W>;
+  const std::int64_t C = n.hidden_size;
+  RowSum<T> squares;
+  const A* x = row_to_normalise<order>(n, row, [&](auto at, auto x) {
+    on_each([](auto& sum, const auto& x) { sum += x * x; }, at.of(squares), x);
+  });
+  const T rstd = T(1) / std::sqrt(squares.total() / static_cast<T>(C) + n.eps);
+  n.rstd[row] = rstd;
+  ask_for_next_row(n, row);
+  A* out = n.out + row * C;
+  const W* weight = n.weight;
+  for_each_pair<order, T>(0, C, [=](auto at) {
+    auto y = at.load(x);
+    on_each([=](auto& y, const auto& w) { y = y * rstd * w; }, y, at.load(weight));
+    at.store(out, y);
+  });
 }
 
 /// 1 / root mean square of x[0..count).
@@ -98,49 +137,24 @@ compute_t<A> reciprocal_rms(const A* x, std::int64_t count, compute_t<A> eps) {
   return T(1) / std::sqrt(square / static_cast<T>(count) + eps);
 }
 
-template <Element A, Element W>
-void rms_norm_row(const NormForward<A, W>& n, std::int64_t row) {
-  using T = compute_t<A>;
-  const std::int64_t C = n.hidden_size;
-  const A* x = row_to_normalise(n, row);
-  const T rstd = reciprocal_rms(x, C, n.eps);
-  n.rstd[row] = rstd;
-  ask_for_next_row(n, row);
-  const W* weight = n.weight;
-  write_row(n.out + row * C, C,
-            [=](std::int64_t i) { return value_of(x[i]) * rstd * value_of(weight[i]); });
-}
-
-/// d_x[i] = [d_x[i] +] gradient(i) along a row; `gradient` may add to other rows as it goes.
-/// The row after this one is asked for meanwhile: the arithmetic hides it. Not through store_each,
-/// with which a row of LayerNorm took a sixth longer (Zen 4, g++ 12).
-template <bool Accumulate, Element A, Element W, Element G, class Gradient>
-[[gnu::always_inline]] inline void write_gradient_row(const NormBackward<A, W, G>& n,
-                                                      std::int64_t row, Gradient gradient) {
+/// Pairs of a row of gradients, in the order of the row. The row after it is asked for meanwhile:
+/// the arithmetic hides it.
+template <Element A, Element W, Element G, class Body>
+[[gnu::always_inline]] inline void for_each_gradient_pair(const NormBackward<A, W, G>& n,
+                                                          std::int64_t row, Body body) {
   constexpr int columns = 64;
   const std::int64_t C = n.hidden_size;
   for_each_block<columns>(0, C, [&](std::int64_t begin, auto count) {
-    A* __restrict d_x = n.d_x + row * C + begin;
-    const auto value = [&](std::int64_t j) {
-      const compute_t<A> d = gradient(begin + j);
-      return Accumulate ? value_of(d_x[j]) + d : d;
-    };
     const auto ahead = static_cast<std::uintptr_t>((row + 1) * C + begin) * sizeof(A);
     for (const A* array : {static_cast<const A*>(n.d_x), n.x, n.d_out}) {
       prefetch<columns * sizeof(A)>(reinterpret_cast<std::uintptr_t>(array) + ahead);
     }
-    if constexpr (std::is_same_v<A, compute_t<A>>) {
-      for (std::int64_t j = 0; j < count; ++j) d_x[j] = value(j);
-    } else {
-      compute_t<A> block[columns];
-      for (std::int64_t j = 0; j < count; ++j) block[j] = value(j);
-      round_each(d_x, block, count);
-    }
+    for_each_pair<order_of<A, W>, compute_t<A>>(begin, begin + count, body);
   });
 }
 
 /// With y = d_out * weight and h = (x - mean) * rstd, d_x = rstd * (y - avg(y) - h * avg(y * h)).
-/// Adds the row's share of the parameter gradients to d_weight and d_bias.
+/// Adds the row's share of the parameter gradients to d_weight and d_bias, which are dealt.
 template <bool Accumulate, Element A, Element W, Element G>
 void layer_norm_backward_row(const NormBackward<A, W, G>& n, std::int64_t row,
                              compute_t<A>* __restrict d_weight, compute_t<A>* __restrict d_bias) {
@@ -148,22 +162,38 @@ void layer_norm_backward_row(const NormBackward<A, W, G>& n, std::int64_t row,
   const std::int64_t C = n.hidden_size;
   const A* x = n.x + row * C;
   const A* d_out = n.d_out + row * C;
+  A* d_x = n.d_x + row * C;
   const W* weight = n.weight;
   const T mean = n.mean[row];
   const T rstd = n.rstd[row];
   const T share = T(1) / static_cast<T>(C);
-  const auto [sum, centred] = lane_sums<T, 2>(C, [=](std::int64_t i) {
-    const T y = value_of(d_out[i]) * value_of(weight[i]);
-    return std::array{y, y * (value_of(x[i]) - mean)};
+  RowSum<T> sum, centred;
+  for_each_pair<order_of<A, W>, T>(0, C, [&](auto at) {
+    on_each(
+        [=](auto& sum, auto& centred, const auto& d_y, const auto& w, const auto& x) {
+          const auto y = d_y * w;
+          sum += y;
+          centred += y * (x - mean);
+        },
+        at.of(sum), at.of(centred), at.load(d_out), at.load(weight), at.load(x));
   });
-  const T average = share * sum;
-  const T slope = share * (rstd * centred);
-  write_gradient_row<Accumulate>(n, row, [&](std::int64_t i) {
-    const T h = (value_of(x[i]) - mean) * rstd;
-    const T d_y = value_of(d_out[i]);
-    d_weight[i] += d_y * h;
-    d_bias[i] += d_y;
-    return rstd * (d_y * value_of(weight[i]) - average - h * slope);
+  const T average = share * sum.total();
+  const T slope = share * (rstd * centred.total());
+  for_each_gradient_pair(n, row, [=](auto at) {
+    auto d = Accumulate ? at.load(d_x) : at.zero();
+    auto d_w = at.load_dealt(d_weight);
+    auto d_b = at.load_dealt(d_bias);
+    on_each(
+        [=](auto& d, auto& d_w, auto& d_b, const auto& d_y, const auto& w, const auto& x) {
+          const auto h = (x - mean) * rstd;
+          d_w += d_y * h;
+          d_b += d_y;
+          d += rstd * (d_y * w - average - h * slope);
+        },
+        d, d_w, d_b, at.load(d_out), at.load(weight), at.load(x));
+    at.store_dealt(d_weight, d_w);
+    at.store_dealt(d_bias, d_b);
+    at.store(d_x, d);
   });
 }
 
@@ -175,26 +205,38 @@ void rms_norm_backward_row(const NormBackward<A, W, G>& n, std::int64_t row,
   const std::int64_t C = n.hidden_size;
   const A* x = n.x + row * C;
   const A* d_out = n.d_out + row * C;
+  A* d_x = n.d_x + row * C;
   const W* weight = n.weight;
   const T rstd = n.rstd[row];
-  const T slope = rstd / static_cast<T>(C) * lane_sum<T>(C, [=](std::int64_t i) {
-                    return value_of(d_out[i]) * value_of(weight[i]) * value_of(x[i]);
-                  });
-  write_gradient_row<Accumulate>(n, row, [&](std::int64_t i) {
-    const T h = value_of(x[i]) * rstd;
-    const T d_y = value_of(d_out[i]);
-    d_weight[i] += d_y * h;
-    return rstd * (d_y * value_of(weight[i]) - h * slope);
+  RowSum<T> sum;
+  for_each_pair<order_of<A, W>, T>(0, C, [&](auto at) {
+    on_each([=](auto& sum, const auto& d_y, const auto& w, const auto& x) { sum += d_y * w * x; },
+            at.of(sum), at.load(d_out), at.load(weight), at.load(x));
+  });
+  const T slope = rstd / static_cast<T>(C) * sum.total();
+  for_each_gradient_pair(n, row, [=](auto at) {
+    auto d = Accumulate ? at.load(d_x) : at.zero();
+    auto d_w = at.load_dealt(d_weight);
+    on_each(
+        [=](auto& d, auto& d_w, const auto& d_y, const auto& w, const auto& x) {
+          const auto h = x * rstd;
+          d_w += d_y * h;
+          d += rstd * (d_y * w - h * slope);
+        },
+        d, d_w, at.load(d_out), at.load(weight), at.load(x));
+    at.store_dealt(d_weight, d_w);
+    at.store(d_x, d);
   });
 }
 
 /// d_parameter[i] += partial sums of column i, in the order of the chunks, rounded once. For
 /// several parameters of `size` elements, whose partial sums lie one behind the other; null stands
-/// for none.
-template <Element G, Real T, std::size_t N>
+/// for none. The sums were dealt in order O.
+template <Order O, Element G, Real T, std::size_t N>
 void add_partial_sums(const Cpu& cpu, const std::array<G*, N>& d_parameters, const T* partial,
                       std::int64_t num_partials, std::int64_t size) {
   constexpr std::int64_t columns = 128;
+  static_assert(columns % pair_size<T> == 0, "a pair must lie in one piece");
   const std::int64_t pieces = num_chunks(size, columns);
   cpu.parallel(static_cast<std::int64_t>(N) * pieces, [&](std::int64_t task, int) {
     const std::int64_t parameter = task / pieces;
@@ -203,17 +245,19 @@ void add_partial_sums(const Cpu& cpu, const std::array<G*, N>& d_parameters, con
     G* const to = d_parameters[static_cast<std::size_t>(parameter)];
     if (to == nullptr) return;
     T sums[columns];
-    for (std::int64_t i = 0; i < count; ++i) sums[i] = value_of(to[begin + i]);
+    const auto place = [=](std::int64_t i) { return dealt_index<O, T>(i, count); };
+    for (std::int64_t i = 0; i < count; ++i) sums[place(i)] = value_of(to[begin + i]);
     for (std::int64_t p = 0; p < num_partials; ++p) {
       const T* from = partial + (p * static_cast<std::int64_t>(N) + parameter) * size + begin;
       for (std::int64_t i = 0; i < count; ++i) sums[i] += from[i];
     }
-    for (std::int64_t i = 0; i < count; ++i) to[begin + i] = static_cast<G>(sums[i]);
+    for (std::int64_t i = 0; i < count; ++i) to[begin + i] = static_cast<G>(sums[place(i)]);
   });
 }
 
 /// body(sums, row) for every row; `sums` are the partial sums of its chunk, hidden_size for each of
-/// the N parameters, which go to the parameters' gradients at the end.
+/// the N parameters, dealt in the order of A and W, which go to the parameters' gradients at the
+/// end.
 template <std::size_t N, Element A, Element W, Element G, class Body>
 void norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n,
                    const std::array<G*, N>& d_parameters, Body body) {
@@ -225,7 +269,8 @@ void norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n,
     std::fill(sums, sums + size, T(0));
     for (std::int64_t row = begin; row < end; ++row) body(sums, row);
   });
-  add_partial_sums(cpu, d_parameters, n.scratch, norm_chunks(n.rows), n.hidden_size);
+  add_partial_sums<order_of<A, W>>(cpu, d_parameters, n.scratch, norm_chunks(n.rows),
+                                   n.hidden_size);
 }
 
 }  // namespace detail
@@ -250,9 +295,8 @@ template <Element A, Element W, Element G>
 void layer_norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n) {
   if (n.rows == 0) return;  // scratch has no elements then, and may be null
   detail::norm_backward<2>(cpu, n, {n.d_weight, n.d_bias}, [&](auto* sums, std::int64_t row) {
-    n.accumulate_d_x
-        ? detail::layer_norm_backward_row<true>(n, row, sums, sums + n.hidden_size)
-        : detail::layer_norm_backward_row<false>(n, row, sums, sums + n.hidden_size);
+    n.accumulate_d_x ? detail::layer_norm_backward_row<true>(n, row, sums, sums + n.hidden_size)
+                     : detail::layer_norm_backward_row<false>(n, row, sums, sums + n.hidden_size);
   });
 }
 
@@ -304,7 +348,8 @@ void rms_norm_heads_backward(const Cpu& cpu, const HeadNormBackward<A, W, G>& n)
       });
     }
   });
-  detail::add_partial_sums(cpu, std::array{n.d_weight}, n.scratch, norm_chunks(rows), D);
+  detail::add_partial_sums<Order::consecutive>(cpu, std::array{n.d_weight}, n.scratch,
+                                               norm_chunks(rows), D);
 }
 
 }  // namespace FOUNT_CPU_NAMESPACE

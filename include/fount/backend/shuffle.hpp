@@ -5,9 +5,8 @@
 
 #include <fount/core/macros.hpp>
 
-namespace fount::ops {
+namespace fount {
 inline namespace FOUNT_CPU_NAMESPACE {
-namespace detail {
 
 /// Lane i of `out` becomes lane Lane[i] of `a` followed by `b`; `out` is neither of them. By
 /// reference: a vector wider than the processor's registers has no agreed way to be passed.
@@ -22,6 +21,5 @@ template <int... Lane, class Vector>
 #endif
 }
 
-}  // namespace detail
 }  // namespace FOUNT_CPU_NAMESPACE
-}  // namespace fount::ops
+}  // namespace fount

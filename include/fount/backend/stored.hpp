@@ -11,13 +11,12 @@
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 
-namespace fount::ops {
+namespace fount {
 inline namespace FOUNT_CPU_NAMESPACE {
-namespace detail {
 
 /// Words of 16 and 32 bits, as many as a vector of floats has lanes.
 template <int Lanes>
-struct Words {
+struct StoredWords {
   typedef std::uint16_t Short __attribute__((vector_size(2 * Lanes)));
   typedef std::uint32_t Long __attribute__((vector_size(4 * Lanes)));
 };
@@ -29,9 +28,9 @@ template <class Vector, Element S>
   if constexpr (std::is_same_v<S, compute_t<S>>) {
     std::memcpy(&out, from, sizeof out);
   } else if constexpr (std::is_same_v<S, bf16>) {
-    typename Words<lanes>::Short stored;
+    typename StoredWords<lanes>::Short stored;
     std::memcpy(&stored, from, sizeof stored);
-    const auto words = __builtin_convertvector(stored, typename Words<lanes>::Long) << 16U;
+    const auto words = __builtin_convertvector(stored, typename StoredWords<lanes>::Long) << 16U;
     std::memcpy(&out, &words, sizeof out);
   } else {
     compute_t<S> values[lanes];
@@ -47,14 +46,14 @@ template <Element S, class Vector>
   if constexpr (std::is_same_v<S, compute_t<S>>) {
     std::memcpy(to, &values, sizeof values);
   } else if constexpr (std::is_same_v<S, bf16>) {
-    typename Words<lanes>::Long words;
+    typename StoredWords<lanes>::Long words;
     std::memcpy(&words, &values, sizeof words);
     // As the constructor of bf16 does: to nearest even, NaN stays NaN.
     const auto is_nan = (words & 0x7fffffffU) > 0x7f800000U;
     const auto nearest = (words + 0x7fffU + ((words >> 16U) & 1U)) >> 16U;
     const auto nan = (words >> 16U) | 0x40U;
-    const typename Words<lanes>::Long result = is_nan ? nan : nearest;
-    const auto stored = __builtin_convertvector(result, typename Words<lanes>::Short);
+    const typename StoredWords<lanes>::Long result = is_nan ? nan : nearest;
+    const auto stored = __builtin_convertvector(result, typename StoredWords<lanes>::Short);
     std::memcpy(static_cast<void*>(to), &stored, sizeof stored);
   } else {
     compute_t<S> all[lanes];
@@ -74,6 +73,5 @@ template <Element S>
   }
 }
 
-}  // namespace detail
 }  // namespace FOUNT_CPU_NAMESPACE
-}  // namespace fount::ops
+}  // namespace fount
