@@ -25,16 +25,23 @@ expect 0 "after step 2 of 6" $train --data data --output two --steps 6 --stop-af
 expect 0 "resumed after step 2" "$bin/quickstart" train --output two --resume latest
 expect 0 "step 4 validation loss" $train --data data --output run --steps 4 --overwrite
 
+# interrupted FOLDER OPTION...: a long run in FOLDER, sent a signal after its first step, and its exit code.
+interrupted() {
+  folder=$1
+  shift
+  $train --data data --output "$folder" --steps 1000000 --log-interval 1 "$@" >"$folder.txt" 2>&1 &
+  pid=$!
+  tries=0
+  while ! grep -q '"loss"' "$folder/metrics.jsonl" 2>/dev/null && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  kill -TERM "$pid"
+  wait "$pid"
+}
+
 # A signal finishes the step and saves.
-$train --data data --output long --steps 1000000 --log-interval 1 >long.txt 2>&1 &
-pid=$!
-tries=0
-while ! grep -q '"loss"' long/metrics.jsonl 2>/dev/null && [ $tries -lt 300 ]; do
-  sleep 0.1
-  tries=$((tries + 1))
-done
-kill -TERM "$pid"
-wait "$pid"
+interrupted long
 [ $? -eq 130 ] || fail "a run ended by a signal should exit with 130"
 grep -q -- "--resume latest" long.txt || fail "a run ended by a signal should say how to go on"
 
@@ -111,6 +118,9 @@ fi
 expect 0 "run folder" $train --data data --output over --steps 40 --overfit --warmup-steps 0
 expect 1 "did not fall" $train --data data --output under --steps 2 --overfit \
   --learning-rate 1e-30 --min-lr 0
+# A run that was interrupted has not been judged.
+interrupted judged --overfit --learning-rate 1e-30 --min-lr 0
+[ $? -eq 130 ] || fail "an interrupted --overfit should exit with 130"
 
 [ "$failures" -eq 0 ] && echo "trainer: all passed"
 [ "$failures" -eq 0 ]

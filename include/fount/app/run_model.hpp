@@ -250,7 +250,7 @@ inline int run_train(const Program& program, const Settings& given) {
   const RunResult result = trainer.run();
   std::cout << "run folder " << trainer.folder().path().string() << ", report "
             << trainer.folder().report().string() << '\n';
-  if (options.overfit && !(result.last_loss < result.first_loss)) {
+  if (options.overfit && !result.interrupted && !(result.last_loss < result.first_loss)) {
     throw Error("--overfit: the loss on one batch did not fall (" +
                 std::to_string(result.first_loss) + " at first, " +
                 std::to_string(result.last_loss) + " at last)");
