@@ -11,6 +11,10 @@
 #include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 
+#if FOUNT_HAS_AVX2
+#include <immintrin.h>
+#endif
+
 namespace fount {
 inline namespace FOUNT_CPU_NAMESPACE {
 
@@ -21,6 +25,40 @@ struct StoredWords {
   typedef std::uint32_t Long __attribute__((vector_size(4 * Lanes)));
 };
 
+}  // namespace FOUNT_CPU_NAMESPACE
+
+namespace detail {
+inline namespace FOUNT_CPU_NAMESPACE {
+
+/// Words of 16 bits, as many as `out` has lanes, as words of 32. By hand where one instruction does it:
+/// g++ 12 makes four of a __builtin_convertvector, halves and all.
+template <int Lanes, class Long>
+[[gnu::always_inline]] inline void widen(Long& out, const void* from) {
+#if defined(__AVX512F__) && !defined(__CUDACC__)
+  if constexpr (Lanes == 16) {
+    constexpr __mmask16 all = 0xffff;  // the unmasked form warns of an uninitialised value in g++ 12
+    out = reinterpret_cast<Long>(_mm512_maskz_cvtepu16_epi32(
+        all, _mm256_loadu_si256(static_cast<const __m256i*>(from))));
+    return;
+  }
+#endif
+#if FOUNT_HAS_AVX2
+  if constexpr (Lanes == 8) {
+    out = reinterpret_cast<Long>(
+        _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from))));
+    return;
+  }
+#endif
+  typename StoredWords<Lanes>::Short stored;
+  std::memcpy(&stored, from, sizeof stored);
+  out = __builtin_convertvector(stored, Long);
+}
+
+}  // namespace FOUNT_CPU_NAMESPACE
+}  // namespace detail
+
+inline namespace FOUNT_CPU_NAMESPACE {
+
 /// The elements from `from` on, as numbers to compute with.
 template <class Vector, Element S>
 [[gnu::always_inline]] inline void load_vector(Vector& out, const S* from) {
@@ -28,9 +66,9 @@ template <class Vector, Element S>
   if constexpr (std::is_same_v<S, compute_t<S>>) {
     std::memcpy(&out, from, sizeof out);
   } else if constexpr (std::is_same_v<S, bf16>) {
-    typename StoredWords<lanes>::Short stored;
-    std::memcpy(&stored, from, sizeof stored);
-    const auto words = __builtin_convertvector(stored, typename StoredWords<lanes>::Long) << 16U;
+    typename StoredWords<lanes>::Long words;
+    detail::widen<lanes>(words, from);
+    words <<= 16U;
     std::memcpy(&out, &words, sizeof out);
   } else {
     compute_t<S> values[lanes];
@@ -49,7 +87,7 @@ template <Element S, class Vector>
     typename StoredWords<lanes>::Long words;
     std::memcpy(&words, &values, sizeof words);
     // As the constructor of bf16 does: to nearest even, NaN stays NaN.
-    const auto is_nan = (words & 0x7fffffffU) > 0x7f800000U;
+    const auto is_nan = values != values;
     const auto nearest = (words + 0x7fffU + ((words >> 16U) & 1U)) >> 16U;
     const auto nan = (words >> 16U) | 0x40U;
     const typename StoredWords<lanes>::Long result = is_nan ? nan : nearest;
