@@ -7,7 +7,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include <fount/backend/pairs.hpp>

@@ -237,8 +237,9 @@ struct NormResult {
   std::vector<A> sum, out, d_x;
   std::vector<G> d_weight, d_bias;
 
-  NormResult(bool centred, bool delta, Count rows, Count width) {
-    const Cpu cpu(2);
+  NormResult(bool centred, bool delta, Count rows, Count width, bool accumulate = true,
+             int threads = 2) {
+    const Cpu cpu(threads);
     const auto size = static_cast<std::size_t>(rows * width);
     const auto residual = stored<A>(numbers<Narrow>(rows * width, 1));
     const auto second = stored<A>(numbers<Narrow>(rows * width, 2));
@@ -261,7 +262,7 @@ struct NormResult {
         .d_x = d_x.data(), .d_weight = d_weight.data(), .d_bias = d_bias.data(),
         .d_out = d_out.data(), .x = delta ? sum.data() : residual.data(), .mean = mean.data(),
         .rstd = rstd.data(), .weight = weight.data(), .scratch = scratch.data(), .rows = rows,
-        .hidden_size = width, .accumulate_d_x = true};
+        .hidden_size = width, .accumulate_d_x = accumulate};
     if (centred) {
       ops::layer_norm_forward(cpu, forward);
       ops::layer_norm_backward(cpu, backward);
@@ -289,6 +290,17 @@ TEMPLATE_TEST_CASE("norms of 16 bits are those of their values",
         CHECK(close(narrow.d_bias, wide.d_bias));
         const NormResult<S, S, float, S> mixed(centred, false, rows, width);
         CHECK(distance(mixed.d_weight, wide.d_weight) < 1e-6);
+        const NormResult<S, float, float, S> wide_weights(centred, false, rows, width);
+        CHECK(close(wide_weights.out, wide.out));
+        CHECK(close(wide_weights.d_x, wide.d_x));
+        CHECK(distance(wide_weights.d_weight, wide.d_weight) < 1e-6);
+        const NormResult<float, float, float, S> wide_alone(centred, false, rows, width, false);
+        const NormResult<S, S, S, S> alone(centred, false, rows, width, false);
+        // Of one column the gradient is a difference of equals.
+        if (width > 1) CHECK(close(alone.d_x, wide_alone.d_x));
+        const NormResult<S, S, float, S> one_thread(centred, false, rows, width, true, 1);
+        CHECK(one_thread.d_x == mixed.d_x);
+        CHECK(one_thread.d_weight == mixed.d_weight);
         // A sum of two is rounded before it is normalised: close, not equal.
         const NormResult<float, float, float, S> wide_sum(centred, true, rows, width);
         const NormResult<S, S, S, S> narrow_sum(centred, true, rows, width);

@@ -6,6 +6,7 @@
 #include <fount/optim/clip.hpp>
 #include <fount/optim/sgd.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -98,6 +99,26 @@ TEMPLATE_TEST_CASE("without master weights steps below the spacing of bfloat16 a
   CHECK(average(nearest.weight) == 1);  // rounded to nearest, nothing ever moves
   // Twenty roundings of spacing 2^-8 below 1: a deviation of at most 2^-9 sqrt(20 / 40000) each.
   CHECK(std::fabs(1 - average(lean.weight) - moved) < 5 * 0x1p-9 * std::sqrt(20.0 / count) + 2e-5);
+}
+
+TEST_CASE("moments in bfloat16 are rounded stochastically beside master weights, too", "[optim][16bit]") {
+  constexpr std::int64_t count = 20'000;
+  constexpr optim::AdamW rule{.beta2 = 0.999};
+  State<bf16, bf16, bf16> lean(count, 1);
+  State<float, float, float> exact(1, 1);
+  lean.stochastic = true;
+  lean.master.assign(count, 1.0F);
+  lean.gradient.assign(count, bf16(0.3F));
+  exact.gradient.assign(1, value_of(bf16(0.3F)));
+  for (std::int64_t step = 1; step <= 60; ++step) {
+    lean.step(2, rule, step, 1e-3);
+    exact.step(1, rule, step, 1e-3);
+  }
+  // Sixty roundings of spacing 2^-8 or less, relative to v: deviations of 2^-9 sqrt(60 / 20000).
+  CHECK(std::fabs(average(lean.v) / static_cast<double>(exact.v[0]) - 1) <
+        5 * 0x1p-9 * std::sqrt(60.0 / count) + 1e-3);
+  CHECK(std::count(lean.v.begin(), lean.v.end(), lean.v[0]) < count);
+  CHECK(same_bits(lean.weight, converted<bf16>(lean.master)));
 }
 
 TEST_CASE("weight and moments of AdamW are each rounded right on average, and hardly together",

@@ -4,8 +4,6 @@
 // threads, and lets a float sum vectorise without -ffast-math. No op is here, only their loops.
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -52,37 +50,21 @@ template <int Size, class Body>
 template <Real T>
 inline constexpr int num_lanes = 128 / static_cast<int>(sizeof(T));
 
-/// For each of the N numbers in the array terms(i), its sum over i in [0, count): lane i mod num_lanes
-/// takes it, then lanes are added in pairs. `terms` is inlined; keep it to a few operations, or the
-/// compiler gives up on vectors.
-template <Real T, std::size_t N, class Terms>
-[[gnu::always_inline]] inline std::array<T, N> lane_sums(std::int64_t count, Terms terms) {
-  constexpr int lanes = num_lanes<T>;
-  T sums[N][lanes] = {};
-  const auto add = [&](int lane, std::int64_t i) {
-    const std::array<T, N> values = terms(i);
-#pragma GCC unroll 2
-    for (std::size_t n = 0; n < N; ++n) sums[n][lane] += values[n];
-  };
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    for (int lane = 0; lane < lanes; ++lane) add(lane, i + lane);
-  }
-  for (int lane = 0; i < count; ++i, ++lane) add(lane, i);
-  std::array<T, N> totals;
-  for (std::size_t n = 0; n < N; ++n) {
-    for (int width = lanes / 2; width > 0; width /= 2) {
-      for (int lane = 0; lane < width; ++lane) sums[n][lane] += sums[n][lane + width];
-    }
-    totals[n] = sums[n][0];
-  }
-  return totals;
-}
-
-/// One such sum, of term(i).
+/// Sum of term(i) over i in [0, count): lane i mod num_lanes takes it, then lanes are added in pairs.
+/// `term` is inlined; keep it to a few operations, or the compiler gives up on vectors.
 template <Real T, class Term>
 [[gnu::always_inline]] inline T lane_sum(std::int64_t count, Term term) {
-  return lane_sums<T, 1>(count, [&](std::int64_t i) { return std::array<T, 1>{term(i)}; })[0];
+  constexpr int lanes = num_lanes<T>;
+  T sums[lanes] = {};
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    for (int lane = 0; lane < lanes; ++lane) sums[lane] += term(i + lane);
+  }
+  for (int lane = 0; i < count; ++i, ++lane) sums[lane] += term(i);
+  for (int width = lanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
+  }
+  return sums[0];
 }
 
 /// out[i] = value(i) for i in [begin, end), through a block on the stack: `value` may read what it

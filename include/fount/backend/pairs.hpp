@@ -19,6 +19,10 @@
 #include <fount/core/random.hpp>
 #include <fount/core/unroll.hpp>
 
+#if FOUNT_HAS_AVX2
+#include <immintrin.h>
+#endif
+
 namespace fount {
 inline namespace FOUNT_CPU_NAMESPACE {
 
@@ -172,6 +176,7 @@ template <Order O, Element S>
 template <unsigned rotation>
 [[gnu::always_inline]] inline void store_pair_stochastically(bf16* to, const Pair<float>& pair,
                                                              const Words& words) {
+  static_assert(rotation < 32U);
   const Words turned =
       rotation % 16 == 0 ? words : words >> rotation % 32 | words << (32 - rotation) % 32;
   const Words lower = turned & 0xffffU;
@@ -291,6 +296,7 @@ struct ElementPlace {
 };
 
 /// body(place) for every pair of elements from `begin` up to `end`, and for each of the rest.
+/// `begin` is a multiple of pair_size where rows are dealt or random words are asked for.
 template <Order O, Real T, class Body>
 [[gnu::always_inline]] inline void for_each_pair(std::int64_t begin, std::int64_t end, Body body) {
   std::int64_t i = begin;

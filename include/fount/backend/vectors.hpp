@@ -58,7 +58,7 @@ template <class T>
 #if defined(__AVX512F__) && !defined(__CUDACC__)
   constexpr __mmask16 all = 0xffff;  // the unmasked form warns of an uninitialised value in g++ 12
   return reinterpret_cast<Vector<float>>(_mm512_maskz_sqrt_ps(all, reinterpret_cast<__m512>(x)));
-#elif defined(__AVX2__) && defined(__FMA__) && !defined(__CUDACC__)
+#elif FOUNT_HAS_AVX2
   return reinterpret_cast<Vector<float>>(_mm256_sqrt_ps(reinterpret_cast<__m256>(x)));
 #elif defined(__SSE2__) && !defined(__CUDACC__)
   return reinterpret_cast<Vector<float>>(_mm_sqrt_ps(reinterpret_cast<__m128>(x)));
@@ -77,7 +77,7 @@ template <class T>
 #if defined(__AVX512F__) && !defined(__CUDACC__)
   return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b),
                             _CMP_UNORD_Q) != 0;
-#elif defined(__AVX2__) && defined(__FMA__) && !defined(__CUDACC__)
+#elif FOUNT_HAS_AVX2
   return _mm256_movemask_ps(_mm256_cmp_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b),
                                           _CMP_UNORD_Q)) != 0;
 #elif defined(__SSE2__) && !defined(__CUDACC__)
@@ -98,7 +98,7 @@ template <class T>
   return reinterpret_cast<Words>(_mm512_ternarylogic_epi32(
       _mm512_set1_epi32(static_cast<int>(0xffff0000U)), reinterpret_cast<__m512i>(upper),
       reinterpret_cast<__m512i>(lower), choose));
-#elif defined(__AVX2__) && defined(__FMA__) && !defined(__CUDACC__)
+#elif FOUNT_HAS_AVX2
   return reinterpret_cast<Words>(
       _mm256_blend_epi16(reinterpret_cast<__m256i>(lower), reinterpret_cast<__m256i>(upper), 0xaa));
 #else

@@ -79,6 +79,8 @@ struct RandomStream {
   }
 };
 
+inline namespace FOUNT_CPU_NAMESPACE {
+
 /// Words for the stochastic rounding of many numbers, at a fifth of Philox's operations. Philox makes two
 /// keys for a stretch of words; between them a word's index is mixed by two multiplications (the
 /// mixer "lowbias32" of C. Wellons, 2018, https://nullprogram.com/blog/2018/07/31/). Good enough
@@ -104,8 +106,6 @@ class RoundingWords {
  private:
   std::uint32_t keys_[2] = {};
 };
-
-inline namespace FOUNT_CPU_NAMESPACE {
 
 #if FOUNT_HAS_AVX2
 namespace philox {

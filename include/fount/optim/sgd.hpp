@@ -3,9 +3,8 @@
 // Stochastic gradient descent with momentum, plain or Nesterov's (Sutskever et al. 2013, in the
 // form of PyTorch: the velocity is a sum of gradients, the learning rate multiplies it outside).
 
-#include <cstdint>
-
-#include <fount/backend/chunks.hpp>
+#include <fount/backend/cpu.hpp>
+#include <fount/core/dtype.hpp>
 #include <fount/core/macros.hpp>
 #include <fount/optim/update_rule.hpp>
 

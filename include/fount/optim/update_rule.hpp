@@ -63,9 +63,9 @@ enum class Rounding : std::uint8_t { to_nearest, stochastic };
 enum class Updated : std::uint8_t { weights, master };
 
 /// Stores results of a rule. @tparam rotation of the words that they are rounded by
-template <Rounding R, unsigned rotation, class Place, Element S, class Numbers, class Words>
+template <Rounding R, unsigned rotation, class Place, Element S, class Numbers, class Random>
 [[gnu::always_inline]] inline void store_result(Place at, S* row, const Numbers& numbers,
-                                                const Words& words) {
+                                                const Random& words) {
   if constexpr (R == Rounding::stochastic && std::is_same_v<S, bf16>) {
     at.template store_stochastically<rotation>(row, numbers, words);
   } else {
@@ -106,7 +106,8 @@ void update_chunk(const Segment<W, G, M>& s, std::int64_t begin, std::int64_t en
           // on for m, from 8 on for v, from 0 on for the weight, and of the other element the 16
           // bits that these leave. An element's three overlap, but the upper eight of a run decide
           // in 255 of 256 cases, and no two share those. The weight of one element and m of the
-          // other are rounded by the same bits: they meet in no formula.
+          // other are rounded by the same bits: they
+          // meet in no formula of this step.
           if constexpr (num_moments > 1) {
             auto new_v = at.load(v);
             on_each(rule, new_weight, d_weight, new_m, new_v);
@@ -125,20 +126,22 @@ void update_chunk(const Segment<W, G, M>& s, std::int64_t begin, std::int64_t en
 /// moments is stored. It is called with registers, and with numbers where a chunk ends.
 template <int num_moments, Element W, Element G, Element M, class Rule>
 void update_segment(const Cpu& cpu, const Segment<W, G, M>& s, Rule rule) {
-  constexpr bool rounds_stochastically = std::is_same_v<W, bf16> || std::is_same_v<M, bf16>;
   parallel_chunks(cpu, s.count, elementwise_chunk, [&](std::int64_t begin, std::int64_t end) {
-    if (s.master != nullptr) {
-      update_chunk<num_moments, Order::consecutive, Rounding::to_nearest, Updated::master>(
-          s, begin, end, rule);
-    } else if (rounds_stochastically && s.stochastic) {
-      if constexpr (rounds_stochastically) {
-        update_chunk<num_moments, Order::alternating, Rounding::stochastic, Updated::weights>(
-            s, begin, end, rule);
+    if constexpr (std::is_same_v<W, bf16> || std::is_same_v<M, bf16>) {
+      if (s.stochastic) {
+        constexpr Order order = Order::alternating;  // of words: two elements share one
+        constexpr Rounding rounding = Rounding::stochastic;
+        return s.master != nullptr ? update_chunk<num_moments, order, rounding, Updated::master>(
+                                         s, begin, end, rule)
+                                   : update_chunk<num_moments, order, rounding, Updated::weights>(
+                                         s, begin, end, rule);
       }
-    } else {
-      update_chunk<num_moments, order_of<W, G, M>, Rounding::to_nearest, Updated::weights>(
-          s, begin, end, rule);
     }
+    constexpr Rounding rounding = Rounding::to_nearest;
+    s.master != nullptr ? update_chunk<num_moments, Order::consecutive, rounding, Updated::master>(
+                              s, begin, end, rule)
+                        : update_chunk<num_moments, order_of<W, G, M>, rounding, Updated::weights>(
+                              s, begin, end, rule);
   });
 }
 

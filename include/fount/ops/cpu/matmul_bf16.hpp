@@ -78,7 +78,7 @@ struct PairPacking : MatmulTile<float, VectorBytes, Rows> {
   static bf16 rounded(float value) { return bf16(value); }
 
 #if FOUNT_HAS_BF16_PRODUCTS
-  using Long = typename Words<lanes>::Long;
+  using Long = typename StoredWords<lanes>::Long;
 
   /// Lane i holds a[i] and b[i]; lanes that are masked out hold zero and are not read.
   template <Element S>
@@ -95,7 +95,7 @@ struct PairPacking : MatmulTile<float, VectorBytes, Rows> {
   // The intrinsic for this warns of an uninitialised value in g++ 12.
   template <class Register>
   [[gnu::always_inline]] static Long widened(Register words) {
-    return __builtin_convertvector(reinterpret_cast<typename Words<lanes>::Short>(words), Long);
+    return __builtin_convertvector(reinterpret_cast<typename StoredWords<lanes>::Short>(words), Long);
   }
 #endif
 };

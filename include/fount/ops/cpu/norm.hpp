@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include <fount/backend/chunks.hpp>
 #include <fount/backend/pairs.hpp>
@@ -137,7 +136,7 @@ compute_t<A> reciprocal_rms(const A* x, std::int64_t count, compute_t<A> eps) {
   return T(1) / std::sqrt(square / static_cast<T>(count) + eps);
 }
 
-/// Pairs of a row of gradients, in the order of the row. The row after it is asked for meanwhile:
+/// Pairs of a row of gradients, from left to right. The row after it is asked for meanwhile:
 /// the arithmetic hides it.
 template <Element A, Element W, Element G, class Body>
 [[gnu::always_inline]] inline void for_each_gradient_pair(const NormBackward<A, W, G>& n,
