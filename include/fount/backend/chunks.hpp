@@ -50,8 +50,8 @@ template <int Size, class Body>
 template <Real T>
 inline constexpr int num_lanes = 128 / static_cast<int>(sizeof(T));
 
-/// Sum of term(i) over i in [0, count): lane i mod num_lanes takes it, then lanes are added in pairs.
-/// `term` is inlined; keep it to a few operations, or the compiler gives up on vectors.
+/// Sum of term(i) over i in [0, count): lane i mod num_lanes takes it, then lanes are added in
+/// pairs. `term` is inlined; keep it to a few operations, or the compiler gives up on vectors.
 template <Real T, class Term>
 [[gnu::always_inline]] inline T lane_sum(std::int64_t count, Term term) {
   constexpr int lanes = num_lanes<T>;

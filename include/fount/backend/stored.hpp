@@ -30,13 +30,13 @@ struct StoredWords {
 namespace detail {
 inline namespace FOUNT_CPU_NAMESPACE {
 
-/// Words of 16 bits, as many as `out` has lanes, as words of 32. By hand where one instruction does it:
-/// g++ 12 makes four of a __builtin_convertvector, halves and all.
+/// Words of 16 bits, as many as `out` has lanes, as words of 32. By hand where one instruction does
+/// it: g++ 12 makes four of a __builtin_convertvector, halves and all.
 template <int Lanes, class Long>
 [[gnu::always_inline]] inline void widen(Long& out, const void* from) {
 #if defined(__AVX512F__) && !defined(__CUDACC__)
   if constexpr (Lanes == 16) {
-    constexpr __mmask16 all = 0xffff;  // the unmasked form warns of an uninitialised value in g++ 12
+    constexpr __mmask16 all = 0xffff;  // g++ 12 warns of an uninitialised value in the other form
     out = reinterpret_cast<Long>(_mm512_maskz_cvtepu16_epi32(
         all, _mm256_loadu_si256(static_cast<const __m256i*>(from))));
     return;

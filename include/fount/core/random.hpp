@@ -81,11 +81,11 @@ struct RandomStream {
 
 inline namespace FOUNT_CPU_NAMESPACE {
 
-/// Words for the stochastic rounding of many numbers, at a fifth of Philox's operations. Philox makes two
-/// keys for a stretch of words; between them a word's index is mixed by two multiplications (the
-/// mixer "lowbias32" of C. Wellons, 2018, https://nullprogram.com/blog/2018/07/31/). Good enough
-/// for rounding, which asks that errors be right on average and hardly related; not for what is
-/// drawn once.
+/// Words for the stochastic rounding of many numbers, at a fifth of Philox's operations. Philox
+/// makes two keys for a stretch of words; between them a word's index is mixed by two
+/// multiplications (the mixer "lowbias32" of C. Wellons, 2018,
+/// https://nullprogram.com/blog/2018/07/31/). Good enough for rounding, which asks that errors be
+/// right on average and hardly related; not for what is drawn once.
 class RoundingWords {
  public:
   constexpr RoundingWords(const RandomStream& stream, std::uint64_t stretch) {
