@@ -37,12 +37,7 @@ FOUNT_HOST_DEVICE constexpr std::array<std::uint32_t, 4> philox4x32(
 
 /// Streams that share a seed but never a value.
 enum class RandomPurpose : std::uint32_t {
-  initialise,
-  dropout,
-  shuffle,
-  sampling,
-  masking,
-  rounding
+  initialise, dropout, shuffle, sampling, masking, rounding
 };
 
 /// One stream of random numbers, addressed by index.
