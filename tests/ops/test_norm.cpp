@@ -326,5 +326,6 @@ TEST_CASE("norm scratch is bounded and known at compile time", "[ops][norm]") {
   STATIC_REQUIRE(ops::layer_norm_scratch(0, 8) == 0);
   STATIC_REQUIRE(ops::layer_norm_scratch(1, 8) == 16);
   STATIC_REQUIRE(ops::layer_norm_scratch(1 << 20, 8) == 64 * 16);
-  STATIC_REQUIRE(ops::rms_norm_scratch(17, 8) == 16);
+  STATIC_REQUIRE(ops::rms_norm_scratch(32, 8) == 8);
+  STATIC_REQUIRE(ops::rms_norm_scratch(33, 8) == 16);
 }

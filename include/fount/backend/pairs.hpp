@@ -304,13 +304,5 @@ template <Order O, Real T, class Body>
   for (; i < end; ++i) body(ElementPlace<T>{i});
 }
 
-/// Where in a row of `size` dealt numbers the one of column i is.
-template <Order O, Real T>
-constexpr std::int64_t dealt_index(std::int64_t i, std::int64_t size) {
-  constexpr std::int64_t pair = pair_size<T>;
-  if (O == Order::consecutive || i >= size / pair * pair) return i;
-  return i / pair * pair + i % 2 * (pair / 2) + i % pair / 2;
-}
-
 }  // namespace FOUNT_CPU_NAMESPACE
 }  // namespace fount

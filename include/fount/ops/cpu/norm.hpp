@@ -2,7 +2,8 @@
 #pragma once
 // The row loops of ops/norm.hpp on the processor. A row stays in the first-level cache over its few
 // passes, so memory is read once; parameter gradients go through one partial sum per fixed chunk of
-// rows, added up in the order of the chunks.
+// rows, added up in the order of the chunks. Loops over rows take their arrays by value: then no
+// store through a pointer can seem to change the pointers.
 
 #include <algorithm>
 #include <array>
@@ -12,119 +13,117 @@
 
 #include <fount/backend/chunks.hpp>
 #include <fount/backend/pairs.hpp>
-#include <fount/backend/prefetch.hpp>
 #include <fount/ops/norm.hpp>
 
 namespace fount::ops {
 inline namespace FOUNT_CPU_NAMESPACE {
 namespace detail {
 
-/// The row to normalise: the residual's own, or its sum with delta, stored on the way. `read(place,
-/// x)` sees its numbers as they are stored.
-template <Order O, Element A, Element W, class Read>
-[[gnu::always_inline]] inline const A* row_to_normalise(const NormForward<A, W>& n,
-                                                        std::int64_t row, Read read) {
-  using T = compute_t<A>;
-  const std::int64_t C = n.hidden_size;
-  const A* residual = n.residual + row * C;
-  if (n.delta == nullptr) {
-    for_each_pair<O, T>(
-        0, C, [=](auto at) __attribute__((always_inline)) { read(at, at.load(residual)); });
-    return residual;
-  }
-  const A* delta = n.delta + row * C;
-  A* sum = n.sum + row * C;
+/// For the rows of [begin, end): start(place, row, sums) at every pair of a row, then
+/// measure(row, sums) -> m, then finish(place, row, m) at every pair. A row is finished in the loop
+/// that starts the next one: so memory is read at an even pace, while numbers of the first-level
+/// cache are computed with, and not in bursts between stretches of arithmetic.
+template <Order O, Real T, class Sums, class Start, class Measure, class Finish>
+[[gnu::always_inline]] inline void for_rows_in_turn(std::int64_t begin, std::int64_t end,
+                                                    std::int64_t size, Sums sums, Start start,
+                                                    Measure measure, Finish finish) {
+  const Sums none = sums;
   for_each_pair<O, T>(
-      0, C, [=](auto at) __attribute__((always_inline)) {
-        auto x = at.load(residual);
-        on_each([](auto& a, const auto& b) { a += b; }, x, at.load(delta));
-        at.store(sum, x);
-        read(at, at.load(sum));
-      });
-  return sum;
-}
-
-/// Asks for what the row after this one is made from and, in 32 bits and more, for where it goes:
-/// meanwhile this one is finished from the first-level cache. (In 16 bits asking for lines to write
-/// cost 5 %: Xeon with AMX, two threads.) The last row asks beyond the arrays.
-template <Element A, Element W>
-[[gnu::always_inline]] inline void ask_for_next_row(const NormForward<A, W>& n, std::int64_t row) {
-  constexpr std::size_t line = 64;
-  const auto bytes = static_cast<std::uintptr_t>(n.hidden_size) * sizeof(A);
-  const auto end = static_cast<std::uintptr_t>(row + 2) * bytes;
-  for (std::uintptr_t at = end - bytes; at < end; at += line) {
-    prefetch<line>(reinterpret_cast<std::uintptr_t>(n.residual) + at);
-    if (n.delta != nullptr) {
-      prefetch<line>(reinterpret_cast<std::uintptr_t>(n.delta) + at);
-      if constexpr (sizeof(A) > 2) {
-        prefetch<line, AskedFor::writing>(reinterpret_cast<std::uintptr_t>(n.sum) + at);
-      }
-    }
-    if constexpr (sizeof(A) > 2) {
-      prefetch<line, AskedFor::writing>(reinterpret_cast<std::uintptr_t>(n.out) + at);
+      0, size, [&](auto at) __attribute__((always_inline)) { start(at, begin, sums); });
+  for (std::int64_t row = begin; row < end; ++row) {
+    const auto measured = measure(row, sums);
+    sums = none;
+    if (row + 1 < end) {
+      for_each_pair<O, T>(
+          0, size, [&](auto at) __attribute__((always_inline)) {
+            start(at, row + 1, sums);
+            finish(at, row, measured);
+          });
+    } else {
+      for_each_pair<O, T>(
+          0, size, [&](auto at) __attribute__((always_inline)) { finish(at, row, measured); });
     }
   }
 }
 
-template <Element A, Element W>
-void layer_norm_row(const NormForward<A, W>& n, std::int64_t row) {
+/// x of NormForward at a place of the row that begins at `first`, as it is stored: the residual, or
+/// its sum with delta, which is stored on the way.
+template <bool HasDelta, class Place, Element A, Element W>
+[[gnu::always_inline]] inline auto numbers_to_normalise(Place at, const NormForward<A, W>& n,
+                                                        std::int64_t first) {
+  auto x = at.load(n.residual + first);
+  if constexpr (HasDelta) {
+    on_each([](auto& a, const auto& b) { a += b; }, x, at.load(n.delta + first));
+    at.store(n.sum + first, x);
+    if constexpr (!std::is_same_v<A, compute_t<A>>) x = at.load(n.sum + first);
+  }
+  return x;
+}
+
+template <bool HasDelta, Element A, Element W>
+void layer_norm_rows(const NormForward<A, W> n, std::int64_t begin, std::int64_t end) {
   using T = compute_t<A>;
   constexpr Order order = order_of<A, W>;
+  struct Row {
+    T mean, rstd;
+  };
   const std::int64_t C = n.hidden_size;
   const T share = T(1) / static_cast<T>(C);
-  RowSum<T> sum;
-  const A* x = row_to_normalise<order>(n, row, [&](auto at, auto x) {
-    on_each([](auto& sum, const auto& x) { sum += x; }, at.of(sum), x);
-  });
-  const T mean = sum.total() * share;
-  RowSum<T> squares;
-  for_each_pair<order, T>(0, C, [&](auto at) {
-    on_each([=](auto& sum, const auto& x) { sum += (x - mean) * (x - mean); }, at.of(squares),
-            at.load(x));
-  });
-  const T rstd = T(1) / std::sqrt(squares.total() * share + n.eps);
-  n.mean[row] = mean;
-  n.rstd[row] = rstd;
-  ask_for_next_row(n, row);
-  A* out = n.out + row * C;
-  const W* weight = n.weight;
-  const W* bias = n.bias;
-  // Each in one expression, so that the compiler may fuse multiplication and addition.
-  if (bias != nullptr) {
-    for_each_pair<order, T>(0, C, [=](auto at) {
-      auto y = at.load(x);
-      on_each([=](auto& y, const auto& w, const auto& b) { y = (y - mean) * rstd * w + b; }, y,
-              at.load(weight), at.load(bias));
-      at.store(out, y);
-    });
-  } else {
-    for_each_pair<order, T>(0, C, [=](auto at) {
-      auto y = at.load(x);
-      on_each([=](auto& y, const auto& w) { y = (y - mean) * rstd * w; }, y, at.load(weight));
-      at.store(out, y);
-    });
-  }
+  const A* const x = HasDelta ? n.sum : n.residual;
+  for_rows_in_turn<order, T>(
+      begin, end, C, RowSum<T>(),
+      [=](auto at, std::int64_t row, RowSum<T>& sum) __attribute__((always_inline)) {
+        on_each([](auto& sum, const auto& x) { sum += x; }, at.of(sum),
+                numbers_to_normalise<HasDelta>(at, n, row * C));
+      },
+      [=](std::int64_t row, const RowSum<T>& sum) __attribute__((always_inline)) {
+        const T mean = sum.total() * share;
+        RowSum<T> squares;
+        for_each_pair<order, T>(
+            0, C, [&](auto at) __attribute__((always_inline)) {
+              on_each([=](auto& sum, const auto& x) { sum += (x - mean) * (x - mean); },
+                      at.of(squares), at.load(x + row * C));
+            });
+        const T rstd = T(1) / std::sqrt(squares.total() * share + n.eps);
+        n.mean[row] = mean;
+        n.rstd[row] = rstd;
+        return Row{mean, rstd};
+      },
+      // Each in one expression, so that the compiler may fuse multiplication and addition.
+      [=](auto at, std::int64_t row, Row m) __attribute__((always_inline)) {
+        auto y = at.load(x + row * C);
+        if (n.bias != nullptr) {
+          on_each([=](auto& y, const auto& w, const auto& b) { y = (y - m.mean) * m.rstd * w + b; },
+                  y, at.load(n.weight), at.load(n.bias));
+        } else {
+          on_each([=](auto& y, const auto& w) { y = (y - m.mean) * m.rstd * w; }, y,
+                  at.load(n.weight));
+        }
+        at.store(n.out + row * C, y);
+      });
 }
 
-template <Element A, Element W>
-void rms_norm_row(const NormForward<A, W>& n, std::int64_t row) {
+template <bool HasDelta, Element A, Element W>
+void rms_norm_rows(const NormForward<A, W> n, std::int64_t begin, std::int64_t end) {
   using T = compute_t<A>;
-  constexpr Order order = order_of<A, W>;
   const std::int64_t C = n.hidden_size;
-  RowSum<T> squares;
-  const A* x = row_to_normalise<order>(n, row, [&](auto at, auto x) {
-    on_each([](auto& sum, const auto& x) { sum += x * x; }, at.of(squares), x);
-  });
-  const T rstd = T(1) / std::sqrt(squares.total() / static_cast<T>(C) + n.eps);
-  n.rstd[row] = rstd;
-  ask_for_next_row(n, row);
-  A* out = n.out + row * C;
-  const W* weight = n.weight;
-  for_each_pair<order, T>(0, C, [=](auto at) {
-    auto y = at.load(x);
-    on_each([=](auto& y, const auto& w) { y = y * rstd * w; }, y, at.load(weight));
-    at.store(out, y);
-  });
+  const A* const x = HasDelta ? n.sum : n.residual;
+  for_rows_in_turn<order_of<A, W>, T>(
+      begin, end, C, RowSum<T>(),
+      [=](auto at, std::int64_t row, RowSum<T>& squares) __attribute__((always_inline)) {
+        on_each([](auto& sum, const auto& x) { sum += x * x; }, at.of(squares),
+                numbers_to_normalise<HasDelta>(at, n, row * C));
+      },
+      [=](std::int64_t row, const RowSum<T>& squares) __attribute__((always_inline)) {
+        const T rstd = T(1) / std::sqrt(squares.total() / static_cast<T>(C) + n.eps);
+        n.rstd[row] = rstd;
+        return rstd;
+      },
+      [=](auto at, std::int64_t row, T rstd) __attribute__((always_inline)) {
+        auto y = at.load(x + row * C);
+        on_each([=](auto& y, const auto& w) { y = y * rstd * w; }, y, at.load(n.weight));
+        at.store(n.out + row * C, y);
+      });
 }
 
 /// 1 / root mean square of x[0..count).
@@ -136,96 +135,91 @@ compute_t<A> reciprocal_rms(const A* x, std::int64_t count, compute_t<A> eps) {
   return T(1) / std::sqrt(square / static_cast<T>(count) + eps);
 }
 
-/// Pairs of a row of gradients, from left to right. The row after it is asked for meanwhile:
-/// the arithmetic hides it.
-template <Element A, Element W, Element G, class Body>
-[[gnu::always_inline]] inline void for_each_gradient_pair(const NormBackward<A, W, G>& n,
-                                                          std::int64_t row, Body body) {
-  constexpr int columns = 64;
-  const std::int64_t C = n.hidden_size;
-  for_each_block<columns>(0, C, [&](std::int64_t begin, auto count) {
-    const auto ahead = static_cast<std::uintptr_t>((row + 1) * C + begin) * sizeof(A);
-    for (const A* array : {static_cast<const A*>(n.d_x), n.x, n.d_out}) {
-      prefetch<columns * sizeof(A)>(reinterpret_cast<std::uintptr_t>(array) + ahead);
-    }
-    for_each_pair<order_of<A, W>, compute_t<A>>(begin, begin + count, body);
-  });
-}
-
 /// With y = d_out * weight and h = (x - mean) * rstd, d_x = rstd * (y - avg(y) - h * avg(y * h)).
-/// Adds the row's share of the parameter gradients to d_weight and d_bias, which are dealt.
+/// Adds the rows' share of the parameter gradients to d_weight and d_bias, which are dealt.
 template <bool Accumulate, Element A, Element W, Element G>
-void layer_norm_backward_row(const NormBackward<A, W, G>& n, std::int64_t row,
-                             compute_t<A>* __restrict d_weight, compute_t<A>* __restrict d_bias) {
+void layer_norm_backward_rows(const NormBackward<A, W, G> n, std::int64_t begin, std::int64_t end,
+                              compute_t<A>* __restrict d_weight, compute_t<A>* __restrict d_bias) {
   using T = compute_t<A>;
+  struct Sums {
+    RowSum<T> plain, centred;  // of y, and of y * (x - mean)
+  };
+  struct Row {
+    T mean, rstd, average, slope;
+  };
   const std::int64_t C = n.hidden_size;
-  const A* x = n.x + row * C;
-  const A* d_out = n.d_out + row * C;
-  A* d_x = n.d_x + row * C;
-  const W* weight = n.weight;
-  const T mean = n.mean[row];
-  const T rstd = n.rstd[row];
   const T share = T(1) / static_cast<T>(C);
-  RowSum<T> sum, centred;
-  for_each_pair<order_of<A, W>, T>(0, C, [&](auto at) {
-    on_each(
-        [=](auto& sum, auto& centred, const auto& d_y, const auto& w, const auto& x) {
-          const auto y = d_y * w;
-          sum += y;
-          centred += y * (x - mean);
-        },
-        at.of(sum), at.of(centred), at.load(d_out), at.load(weight), at.load(x));
-  });
-  const T average = share * sum.total();
-  const T slope = share * (rstd * centred.total());
-  for_each_gradient_pair(n, row, [=](auto at) {
-    auto d = Accumulate ? at.load(d_x) : at.zero();
-    auto d_w = at.load_dealt(d_weight);
-    auto d_b = at.load_dealt(d_bias);
-    on_each(
-        [=](auto& d, auto& d_w, auto& d_b, const auto& d_y, const auto& w, const auto& x) {
-          const auto h = (x - mean) * rstd;
-          d_w += d_y * h;
-          d_b += d_y;
-          d += rstd * (d_y * w - average - h * slope);
-        },
-        d, d_w, d_b, at.load(d_out), at.load(weight), at.load(x));
-    at.store_dealt(d_weight, d_w);
-    at.store_dealt(d_bias, d_b);
-    at.store(d_x, d);
-  });
+  for_rows_in_turn<order_of<A, W>, T>(
+      begin, end, C, Sums(),
+      [=](auto at, std::int64_t row, Sums& sums) __attribute__((always_inline)) {
+        const T mean = n.mean[row];
+        on_each(
+            [=](auto& sum, auto& centred, const auto& d_y, const auto& w, const auto& x) {
+              const auto y = d_y * w;
+              sum += y;
+              centred += y * (x - mean);
+            },
+            at.of(sums.plain), at.of(sums.centred), at.load(n.d_out + row * C), at.load(n.weight),
+            at.load(n.x + row * C));
+      },
+      [=](std::int64_t row, const Sums& sums) __attribute__((always_inline)) {
+        const T rstd = n.rstd[row];
+        return Row{n.mean[row], rstd, share * sums.plain.total(),
+                   share * (rstd * sums.centred.total())};
+      },
+      [=](auto at, std::int64_t row, Row m) __attribute__((always_inline)) {
+        A* const d_x = n.d_x + row * C;
+        auto d = Accumulate ? at.load(d_x) : at.zero();
+        auto d_w = at.load_dealt(d_weight);
+        auto d_b = at.load_dealt(d_bias);
+        on_each(
+            [=](auto& d, auto& d_w, auto& d_b, const auto& d_y, const auto& w, const auto& x) {
+              const auto h = (x - m.mean) * m.rstd;
+              d_w += d_y * h;
+              d_b += d_y;
+              d += m.rstd * (d_y * w - m.average - h * m.slope);
+            },
+            d, d_w, d_b, at.load(n.d_out + row * C), at.load(n.weight), at.load(n.x + row * C));
+        at.store_dealt(d_weight, d_w);
+        at.store_dealt(d_bias, d_b);
+        at.store(d_x, d);
+      });
 }
 
 /// The same without mean: d_x = rstd * (y - h * avg(y * h)).
 template <bool Accumulate, Element A, Element W, Element G>
-void rms_norm_backward_row(const NormBackward<A, W, G>& n, std::int64_t row,
-                           compute_t<A>* __restrict d_weight) {
+void rms_norm_backward_rows(const NormBackward<A, W, G> n, std::int64_t begin, std::int64_t end,
+                            compute_t<A>* __restrict d_weight) {
   using T = compute_t<A>;
+  struct Row {
+    T rstd, slope;
+  };
   const std::int64_t C = n.hidden_size;
-  const A* x = n.x + row * C;
-  const A* d_out = n.d_out + row * C;
-  A* d_x = n.d_x + row * C;
-  const W* weight = n.weight;
-  const T rstd = n.rstd[row];
-  RowSum<T> sum;
-  for_each_pair<order_of<A, W>, T>(0, C, [&](auto at) {
-    on_each([=](auto& sum, const auto& d_y, const auto& w, const auto& x) { sum += d_y * w * x; },
-            at.of(sum), at.load(d_out), at.load(weight), at.load(x));
-  });
-  const T slope = rstd / static_cast<T>(C) * sum.total();
-  for_each_gradient_pair(n, row, [=](auto at) {
-    auto d = Accumulate ? at.load(d_x) : at.zero();
-    auto d_w = at.load_dealt(d_weight);
-    on_each(
-        [=](auto& d, auto& d_w, const auto& d_y, const auto& w, const auto& x) {
-          const auto h = x * rstd;
-          d_w += d_y * h;
-          d += rstd * (d_y * w - h * slope);
-        },
-        d, d_w, at.load(d_out), at.load(weight), at.load(x));
-    at.store_dealt(d_weight, d_w);
-    at.store(d_x, d);
-  });
+  for_rows_in_turn<order_of<A, W>, T>(
+      begin, end, C, RowSum<T>(),
+      [=](auto at, std::int64_t row, RowSum<T>& sum) __attribute__((always_inline)) {
+        on_each(
+            [](auto& sum, const auto& d_y, const auto& w, const auto& x) { sum += d_y * w * x; },
+            at.of(sum), at.load(n.d_out + row * C), at.load(n.weight), at.load(n.x + row * C));
+      },
+      [=](std::int64_t row, const RowSum<T>& sum) __attribute__((always_inline)) {
+        const T rstd = n.rstd[row];
+        return Row{rstd, rstd / static_cast<T>(C) * sum.total()};
+      },
+      [=](auto at, std::int64_t row, Row m) __attribute__((always_inline)) {
+        A* const d_x = n.d_x + row * C;
+        auto d = Accumulate ? at.load(d_x) : at.zero();
+        auto d_w = at.load_dealt(d_weight);
+        on_each(
+            [=](auto& d, auto& d_w, const auto& d_y, const auto& w, const auto& x) {
+              const auto h = x * m.rstd;
+              d_w += d_y * h;
+              d += m.rstd * (d_y * w - h * m.slope);
+            },
+            d, d_w, at.load(n.d_out + row * C), at.load(n.weight), at.load(n.x + row * C));
+        at.store_dealt(d_weight, d_w);
+        at.store(d_x, d);
+      });
 }
 
 /// d_parameter[i] += partial sums of column i, in the order of the chunks, rounded once. For
@@ -243,19 +237,20 @@ void add_partial_sums(const Cpu& cpu, const std::array<G*, N>& d_parameters, con
     const std::int64_t count = std::min(columns, size - begin);
     G* const to = d_parameters[static_cast<std::size_t>(parameter)];
     if (to == nullptr) return;
-    T sums[columns];
-    const auto place = [=](std::int64_t i) { return dealt_index<O, T>(i, count); };
-    for (std::int64_t i = 0; i < count; ++i) sums[place(i)] = value_of(to[begin + i]);
-    for (std::int64_t p = 0; p < num_partials; ++p) {
-      const T* from = partial + (p * static_cast<std::int64_t>(N) + parameter) * size + begin;
-      for (std::int64_t i = 0; i < count; ++i) sums[i] += from[i];
-    }
-    for (std::int64_t i = 0; i < count; ++i) to[begin + i] = static_cast<G>(sums[place(i)]);
+    const T* const from = partial + parameter * size;
+    for_each_pair<O, T>(begin, begin + count, [=](auto at) {
+      auto sum = at.load(to);
+      for (std::int64_t p = 0; p < num_partials; ++p) {
+        on_each([](auto& sum, const auto& part) { sum += part; }, sum,
+                at.load_dealt(from + p * static_cast<std::int64_t>(N) * size));
+      }
+      at.store(to, sum);
+    });
   });
 }
 
-/// body(sums, row) for every row; `sums` are the partial sums of its chunk, hidden_size for each of
-/// the N parameters, dealt in the order of A and W, which go to the parameters' gradients at the
+/// body(sums, begin, end) for every chunk of rows; `sums` are its partial sums, hidden_size for
+/// each of the N parameters, dealt in the order of A and W, which go to the parameters' gradients at the
 /// end.
 template <std::size_t N, Element A, Element W, Element G, class Body>
 void norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n,
@@ -266,7 +261,7 @@ void norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n,
   parallel_chunks(cpu, n.rows, chunk, [&](std::int64_t begin, std::int64_t end) {
     T* const sums = n.scratch + begin / chunk * size;
     std::fill(sums, sums + size, T(0));
-    for (std::int64_t row = begin; row < end; ++row) body(sums, row);
+    body(sums, begin, end);
   });
   add_partial_sums<order_of<A, W>>(cpu, d_parameters, n.scratch, norm_chunks(n.rows),
                                    n.hidden_size);
@@ -278,7 +273,8 @@ template <Element A, Element W>
 void layer_norm_forward(const Cpu& cpu, const NormForward<A, W>& n) {
   parallel_chunks(cpu, n.rows, rows_per_chunk(n.hidden_size),
                   [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t r = begin; r < end; ++r) detail::layer_norm_row(n, r);
+                    n.delta != nullptr ? detail::layer_norm_rows<true>(n, begin, end)
+                                       : detail::layer_norm_rows<false>(n, begin, end);
                   });
 }
 
@@ -286,24 +282,26 @@ template <Element A, Element W>
 void rms_norm_forward(const Cpu& cpu, const NormForward<A, W>& n) {
   parallel_chunks(cpu, n.rows, rows_per_chunk(n.hidden_size),
                   [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t r = begin; r < end; ++r) detail::rms_norm_row(n, r);
+                    n.delta != nullptr ? detail::rms_norm_rows<true>(n, begin, end)
+                                       : detail::rms_norm_rows<false>(n, begin, end);
                   });
 }
 
 template <Element A, Element W, Element G>
 void layer_norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n) {
   if (n.rows == 0) return;  // scratch has no elements then, and may be null
-  detail::norm_backward<2>(cpu, n, {n.d_weight, n.d_bias}, [&](auto* sums, std::int64_t row) {
-    n.accumulate_d_x ? detail::layer_norm_backward_row<true>(n, row, sums, sums + n.hidden_size)
-                     : detail::layer_norm_backward_row<false>(n, row, sums, sums + n.hidden_size);
+  detail::norm_backward<2>(cpu, n, {n.d_weight, n.d_bias}, [&](auto* sums, auto begin, auto end) {
+    auto* const d_bias = sums + n.hidden_size;
+    n.accumulate_d_x ? detail::layer_norm_backward_rows<true>(n, begin, end, sums, d_bias)
+                     : detail::layer_norm_backward_rows<false>(n, begin, end, sums, d_bias);
   });
 }
 
 template <Element A, Element W, Element G>
 void rms_norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n) {
-  detail::norm_backward<1>(cpu, n, {n.d_weight}, [&](auto* sums, std::int64_t row) {
-    n.accumulate_d_x ? detail::rms_norm_backward_row<true>(n, row, sums)
-                     : detail::rms_norm_backward_row<false>(n, row, sums);
+  detail::norm_backward<1>(cpu, n, {n.d_weight}, [&](auto* sums, auto begin, auto end) {
+    n.accumulate_d_x ? detail::rms_norm_backward_rows<true>(n, begin, end, sums)
+                     : detail::rms_norm_backward_rows<false>(n, begin, end, sums);
   });
 }
 
