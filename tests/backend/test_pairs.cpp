@@ -121,6 +121,29 @@ TEMPLATE_TEST_CASE("rows of different types meet element by element", "[backend]
   }
 }
 
+TEMPLATE_TEST_CASE("registers multiply and add as numbers do", "[backend][vectors]", float,
+                   double) {
+  constexpr int width = vector_width<TestType>;
+  const auto numbers = test::random_vector<TestType>(3 * width, 7);
+  const auto a = load(numbers.data());
+  const auto b = load(numbers.data() + width);
+  const auto c = load(numbers.data() + 2 * width);
+  const TestType alone = TestType(1) / 3;
+  const auto all = multiply_add(a, b, c);
+  const auto first = multiply_add(alone, b, c);
+  const auto second = multiply_add(a, alone, c);
+  const auto third = multiply_add(a, b, alone);
+  for (int i = 0; i < width; ++i) {
+    CHECK(all[i] == multiply_add(a[i], b[i], c[i]));
+    CHECK(first[i] == multiply_add(alone, b[i], c[i]));
+    CHECK(second[i] == multiply_add(a[i], alone, c[i]));
+    CHECK(third[i] == multiply_add(a[i], b[i], alone));
+    CHECK(
+        static_cast<double>(all[i]) ==
+        Approx(static_cast<double>(a[i]) * static_cast<double>(b[i]) + static_cast<double>(c[i])));
+  }
+}
+
 TEST_CASE("dealt numbers come back to their columns", "[backend][pairs]") {
   for (const std::int64_t count : sizes) {
     CAPTURE(count);

@@ -223,6 +223,48 @@ TEST_CASE("norms are bit-identical for any number of threads", "[ops][norm]") {
   }
 }
 
+TEMPLATE_TEST_CASE("a row has the same bits wherever it is, with delta and without", "[ops][norm]",
+                   float, double) {
+  constexpr std::int64_t rows = 70;  // several pieces, forward and backward
+  const auto repeat_first = [](std::vector<TestType>& numbers, std::int64_t C) {
+    for (std::int64_t i = C; i < rows * C; ++i) {
+      numbers[static_cast<std::size_t>(i)] = numbers[static_cast<std::size_t>(i % C)];
+    }
+  };
+  const auto rows_alike = [](const std::vector<TestType>& numbers, std::int64_t C) {
+    for (std::int64_t i = C; i < rows * C; ++i) {
+      if (numbers[static_cast<std::size_t>(i)] != numbers[static_cast<std::size_t>(i % C)]) {
+        return false;
+      }
+    }
+    return true;
+  };
+  for (const std::int64_t C : {1, 7, 40, 129, 768, 1601}) {
+    for (const bool centred : {true, false}) {
+      for (const bool with_bias : {true, false}) {
+        CAPTURE(C, centred, with_bias);
+        Case<TestType> added(rows, C);
+        for (auto* const numbers : {&added.residual, &added.delta, &added.d_out, &added.d_x}) {
+          repeat_first(*numbers, C);
+        }
+        Case<TestType> alone = added;
+        run_forward(Cpu(2), added.forward(true, with_bias), centred);
+        alone.residual = added.sum;
+        run_forward(Cpu(2), alone.forward(false, with_bias), centred);
+        CHECK(rows_alike(added.out, C));
+        CHECK(same_bits(added.out, alone.out));
+        CHECK(same_bits(added.rstd, alone.rstd));
+        for (const bool accumulate : {true, false}) {
+          Case<TestType> backward = added;
+          run_backward(Cpu(2), backward.backward(true, with_bias, accumulate), centred);
+          CAPTURE(accumulate);
+          CHECK(rows_alike(backward.d_x, C));
+        }
+      }
+    }
+  }
+}
+
 namespace {
 
 /// Heads of a fused buffer whose rows are wider than the heads.

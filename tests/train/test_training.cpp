@@ -59,6 +59,20 @@ constexpr ModelConfig tiny_post_norm = [] {
   return model;
 }();
 
+/// Rows of a whole number of registers and some elements more, on every processor.
+constexpr ModelConfig wide_layer_norm = [] {
+  ModelConfig model = tiny_post_norm;
+  model.norm_placement = NormPlacement::pre;
+  model.hidden_size = 88;
+  model.bias = true;
+  return model;
+}();
+constexpr ModelConfig wide_rms_norm = [] {
+  ModelConfig model = tiny_model;
+  model.hidden_size = 88;
+  return model;
+}();
+
 /// The weights after five steps; between them the memory of a pass is left as it is, or filled with
 /// bytes that are NaN in every type.
 template <ModelConfig C, Precision P>
@@ -104,6 +118,22 @@ TEST_CASE("nothing in the memory of a pass is read by the next step", "[train][d
   check_spoiled_steps<tiny_model, bf16_mixed>();
   check_spoiled_steps<tiny_post_norm, fp32>();
   check_spoiled_steps<tiny_post_norm, bf16_lean>();
+}
+
+TEST_CASE("recompute changes no bit where a norm adds its input or finds it added",
+          "[train][determinism]") {
+  const auto check = []<ModelConfig C, Precision P>() {
+    const auto weights = [](Recompute recompute) {
+      const RunShape shape{.batch_size = 3, .seq_len = 7, .recompute = recompute};
+      return weights_of_steps<C, P>(shape, false);
+    };
+    const bool same = weights(Recompute::none) == weights(Recompute::block);
+    CHECK(same);
+  };
+  check.template operator()<wide_layer_norm, fp32>();
+  check.template operator()<wide_layer_norm, bf16_mixed>();
+  check.template operator()<wide_rms_norm, fp32>();
+  check.template operator()<tiny_post_norm, fp32>();
 }
 
 TEST_CASE("the samples of a run change no bit, and are what its checkpoints would write",

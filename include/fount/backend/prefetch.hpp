@@ -11,18 +11,14 @@
 namespace fount {
 inline namespace FOUNT_CPU_NAMESPACE {
 
-/// What memory is asked for: a line that will be written is taken from all other caches, too, where
-/// the processor has an instruction for it.
-enum class AskedFor : std::uint8_t { reading, writing };
-
 /// Asks for the lines of `size` bytes from `address` on. A number, because it may lie beyond the
 /// array that is read: asking ahead never faults.
-template <std::size_t size, AskedFor use = AskedFor::reading>
+template <std::size_t size>
 [[gnu::always_inline]] inline void prefetch(std::uintptr_t address) {
   constexpr std::uintptr_t line = 64;
 #pragma GCC unroll 8
   for (std::uintptr_t at = 0; at < size; at += line) {
-    __builtin_prefetch(reinterpret_cast<const void*>(address + at), use == AskedFor::writing ? 1 : 0);
+    __builtin_prefetch(reinterpret_cast<const void*>(address + at));
   }
 }
 

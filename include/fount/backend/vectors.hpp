@@ -72,6 +72,77 @@ template <class T>
   return x;
 }
 
+namespace vector_detail {
+
+/// A number in every lane of a V. (A product with 1 is no instruction; 0 would be one to add.)
+template <class V, class N>
+[[gnu::always_inline]] inline V spread(const N& n) {
+  if constexpr (std::is_same_v<V, N>) {
+    return n;
+  } else {
+    return (V{} + N(1)) * n;
+  }
+}
+
+[[gnu::always_inline]] inline float multiply_add(float a, float b, float c) {
+#if defined(__FMA__) || defined(__FP_FAST_FMAF)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+[[gnu::always_inline]] inline double multiply_add(double a, double b, double c) {
+#if defined(__FMA__) || defined(__FP_FAST_FMA)
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+[[gnu::always_inline]] inline Vector<float> multiply_add(Vector<float> a, Vector<float> b,
+                                                         Vector<float> c) {
+#if defined(__AVX512F__) && !defined(__CUDACC__)
+  return reinterpret_cast<Vector<float>>(_mm512_fmadd_ps(
+      reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
+#elif FOUNT_HAS_AVX2 && defined(__FMA__)
+  return reinterpret_cast<Vector<float>>(_mm256_fmadd_ps(
+      reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+#elif defined(__FMA__) || defined(__FP_FAST_FMAF)
+  for (int i = 0; i < vector_width<float>; ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return c;
+#else
+  return a * b + c;
+#endif
+}
+[[gnu::always_inline]] inline Vector<double> multiply_add(Vector<double> a, Vector<double> b,
+                                                          Vector<double> c) {
+#if defined(__AVX512F__) && !defined(__CUDACC__)
+  return reinterpret_cast<Vector<double>>(_mm512_fmadd_pd(
+      reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b), reinterpret_cast<__m512d>(c)));
+#elif FOUNT_HAS_AVX2 && defined(__FMA__)
+  return reinterpret_cast<Vector<double>>(_mm256_fmadd_pd(
+      reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b), reinterpret_cast<__m256d>(c)));
+#elif defined(__FMA__) || defined(__FP_FAST_FMA)
+  for (int i = 0; i < vector_width<double>; ++i) c[i] = __builtin_fma(a[i], b[i], c[i]);
+  return c;
+#else
+  return a * b + c;
+#endif
+}
+
+}  // namespace vector_detail
+
+/// a * b + c of registers or of numbers, one of which may stand for a register of its copies. It is
+/// rounded once where the processor has such an instruction, and twice where not. Of `a * b + c`
+/// written out the compiler makes one or the other, as it suits the loop around it: then a row has
+/// other bits in another loop.
+template <class A, class B, class C>
+[[gnu::always_inline]] inline auto multiply_add(const A& a, const B& b, const C& c) {
+  using V = std::conditional_t<!std::is_arithmetic_v<A>, A,
+                               std::conditional_t<!std::is_arithmetic_v<B>, B, C>>;
+  return vector_detail::multiply_add(vector_detail::spread<V>(a), vector_detail::spread<V>(b),
+                                     vector_detail::spread<V>(c));
+}
+
 /// Whether a lane of one of the two is NaN.
 [[gnu::always_inline]] inline bool any_nan(Vector<float> a, Vector<float> b) {
 #if defined(__AVX512F__) && !defined(__CUDACC__)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include <fount/backend/cpu.hpp>
 #include <fount/core/dtype.hpp>
@@ -35,6 +36,7 @@ struct NormForward {
 template <Element A, Element W = A, Element G = W>
 struct NormBackward {
   using T = compute_t<A>;
+  static_assert(std::is_same_v<compute_t<G>, T>, "gradients of parameters are summed in T");
   A* d_x = nullptr;           // (rows, C), added to or overwritten, see below
   G* d_weight = nullptr;      // (C), added to
   G* d_bias = nullptr;        // (C), added to; absent where there is no bias

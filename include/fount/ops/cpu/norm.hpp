@@ -3,13 +3,16 @@
 // The row loops of ops/norm.hpp on the processor. A row stays in the first-level cache over its few
 // passes, so memory is read once; parameter gradients go through one partial sum per fixed chunk of
 // rows, added up in the order of the chunks. Loops over rows take their arrays by value: then no
-// store through a pointer can seem to change the pointers.
+// store through a pointer can seem to change the pointers. What is multiplied and added goes
+// through multiply_add(): the same row is computed by several copies of a formula, in loops of its
+// own and in shared ones, with delta and without, and all must round alike.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <fount/backend/chunks.hpp>
 #include <fount/backend/pairs.hpp>
@@ -81,19 +84,20 @@ void layer_norm_rows(const NormForward<A, W> n, std::int64_t begin, std::int64_t
         RowSum<T> squares;
         for_each_pair<order, T>(
             0, C, [&](auto at) __attribute__((always_inline)) {
-              on_each([=](auto& sum, const auto& x) { sum += (x - mean) * (x - mean); },
-                      at.of(squares), at.load(x + row * C));
+              on_each(
+                  [=](auto& sum, const auto& x) { sum = multiply_add(x - mean, x - mean, sum); },
+                  at.of(squares), at.load(x + row * C));
             });
-        const T rstd = T(1) / std::sqrt(squares.total() * share + n.eps);
+        const T rstd = T(1) / std::sqrt(multiply_add(squares.total(), share, n.eps));
         n.mean[row] = mean;
         n.rstd[row] = rstd;
         return Row{mean, rstd};
       },
-      // Each in one expression, so that the compiler may fuse multiplication and addition.
       [=](auto at, std::int64_t row, Row m) __attribute__((always_inline)) {
         auto y = at.load(x + row * C);
         if (n.bias != nullptr) {
-          on_each([=](auto& y, const auto& w, const auto& b) { y = (y - m.mean) * m.rstd * w + b; },
+          on_each([=](auto& y, const auto& w,
+                      const auto& b) { y = multiply_add((y - m.mean) * m.rstd, w, b); },
                   y, at.load(n.weight), at.load(n.bias));
         } else {
           on_each([=](auto& y, const auto& w) { y = (y - m.mean) * m.rstd * w; }, y,
@@ -111,7 +115,7 @@ void rms_norm_rows(const NormForward<A, W> n, std::int64_t begin, std::int64_t e
   for_rows_in_turn<order_of<A, W>, T>(
       begin, end, C, RowSum<T>(),
       [=](auto at, std::int64_t row, RowSum<T>& squares) __attribute__((always_inline)) {
-        on_each([](auto& sum, const auto& x) { sum += x * x; }, at.of(squares),
+        on_each([](auto& sum, const auto& x) { sum = multiply_add(x, x, sum); }, at.of(squares),
                 numbers_to_normalise<HasDelta>(at, n, row * C));
       },
       [=](std::int64_t row, const RowSum<T>& squares) __attribute__((always_inline)) {
@@ -157,7 +161,7 @@ void layer_norm_backward_rows(const NormBackward<A, W, G> n, std::int64_t begin,
             [=](auto& sum, auto& centred, const auto& d_y, const auto& w, const auto& x) {
               const auto y = d_y * w;
               sum += y;
-              centred += y * (x - mean);
+              centred = multiply_add(y, x - mean, centred);
             },
             at.of(sums.plain), at.of(sums.centred), at.load(n.d_out + row * C), at.load(n.weight),
             at.load(n.x + row * C));
@@ -175,9 +179,10 @@ void layer_norm_backward_rows(const NormBackward<A, W, G> n, std::int64_t begin,
         on_each(
             [=](auto& d, auto& d_w, auto& d_b, const auto& d_y, const auto& w, const auto& x) {
               const auto h = (x - m.mean) * m.rstd;
-              d_w += d_y * h;
+              d_w = multiply_add(d_y, h, d_w);
               d_b += d_y;
-              d += m.rstd * (d_y * w - m.average - h * m.slope);
+              const auto centred = multiply_add(d_y, w, -m.average);
+              d = multiply_add(m.rstd, multiply_add(h, -m.slope, centred), d);
             },
             d, d_w, d_b, at.load(n.d_out + row * C), at.load(n.weight), at.load(n.x + row * C));
         at.store_dealt(d_weight, d_w);
@@ -198,9 +203,9 @@ void rms_norm_backward_rows(const NormBackward<A, W, G> n, std::int64_t begin, s
   for_rows_in_turn<order_of<A, W>, T>(
       begin, end, C, RowSum<T>(),
       [=](auto at, std::int64_t row, RowSum<T>& sum) __attribute__((always_inline)) {
-        on_each(
-            [](auto& sum, const auto& d_y, const auto& w, const auto& x) { sum += d_y * w * x; },
-            at.of(sum), at.load(n.d_out + row * C), at.load(n.weight), at.load(n.x + row * C));
+        on_each([](auto& sum, const auto& d_y, const auto& w,
+                   const auto& x) { sum = multiply_add(d_y * w, x, sum); },
+                at.of(sum), at.load(n.d_out + row * C), at.load(n.weight), at.load(n.x + row * C));
       },
       [=](std::int64_t row, const RowSum<T>& sum) __attribute__((always_inline)) {
         const T rstd = n.rstd[row];
@@ -213,8 +218,8 @@ void rms_norm_backward_rows(const NormBackward<A, W, G> n, std::int64_t begin, s
         on_each(
             [=](auto& d, auto& d_w, const auto& d_y, const auto& w, const auto& x) {
               const auto h = x * m.rstd;
-              d_w += d_y * h;
-              d += m.rstd * (d_y * w - h * m.slope);
+              d_w = multiply_add(d_y, h, d_w);
+              d = multiply_add(m.rstd, multiply_add(h, -m.slope, d_y * w), d);
             },
             d, d_w, at.load(n.d_out + row * C), at.load(n.weight), at.load(n.x + row * C));
         at.store_dealt(d_weight, d_w);
@@ -250,8 +255,8 @@ void add_partial_sums(const Cpu& cpu, const std::array<G*, N>& d_parameters, con
 }
 
 /// body(sums, begin, end) for every chunk of rows; `sums` are its partial sums, hidden_size for
-/// each of the N parameters, dealt in the order of A and W, which go to the parameters' gradients at the
-/// end.
+/// each of the N parameters, dealt in the order of A and W, which go to the parameters' gradients
+/// at the end.
 template <std::size_t N, Element A, Element W, Element G, class Body>
 void norm_backward(const Cpu& cpu, const NormBackward<A, W, G>& n,
                    const std::array<G*, N>& d_parameters, Body body) {
